@@ -1,0 +1,240 @@
+"""The document: a text and everything known about it.
+
+Offsets are characters (Unicode code points, as Python counts them), half-open, over `Document.text`. Nothing here moves or
+loses a character: `document.text[span.start:span.end]` is always the mention.
+
+>>> document = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
+>>> [document.mention(span) for span in document.spans]
+['Aspirin', 'ulcers']
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from biomux.errors import DocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Range = tuple[int, int]
+"""Start and end, in characters, end exclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A mention of a type at a place; several fragments if it is discontinuous.
+
+    `start` and `end` enclose all fragments; `fragments` is empty for an ordinary, contiguous mention. `head` names who said it
+    and `score` how sure that was; both are None for gold annotations. `id` is what relations point at. `extra` keeps what a
+    format says beyond that (brat attributes, BioC infons).
+    """
+
+    start: int
+    end: int
+    type: str
+    score: float | None = None
+    head: str | None = None
+    identifiers: tuple[str, ...] = ()
+    fragments: tuple[Range, ...] = ()
+    id: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """The fragments, or the whole span as its only one."""
+        return self.fragments or ((self.start, self.end),)
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether both cover a common character of the text between their ends."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One end of a relation: a span's id, a concept identifier, or another relation's id."""
+
+    role: str
+    target: str
+    kind: Literal["span", "concept", "relation"] = "span"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed link between spans (or, in PubTator, between concepts of the document)."""
+
+    type: str
+    arguments: tuple[Argument, ...]
+    score: float | None = None
+    head: str | None = None
+    id: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of the text with a role: title, abstract, a section, a caption."""
+
+    start: int
+    end: int
+    kind: str
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A class, or a number in `value`, said of the whole document, or of `start`..`end` of it."""
+
+    name: str
+    value: float | None = None
+    start: int | None = None
+    end: int | None = None
+    score: float | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a question; with its place where it stands in the text."""
+
+    text: str
+    start: int | None = None
+    end: int | None = None
+    score: float | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about the document. Each of `answers` is right on its own, unless `kind` is "list"."""
+
+    id: str
+    text: str
+    answers: tuple[Answer, ...] = ()
+    kind: str = "factoid"
+    impossible: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text and everything known about it.
+
+    `sentences` and `tokens` are None where the source does not give them (`biomux.text.sentences` splits on demand). `pair` is
+    the second text of a pair task: hypothesis, claim, second question. `coverage` lists the characters that an annotator read,
+    None where none has. `metadata` holds anything else that is JSON.
+    """
+
+    id: str
+    text: str
+    passages: tuple[Passage, ...] = ()
+    sentences: tuple[Range, ...] | None = None
+    tokens: tuple[Range, ...] | None = None
+    spans: tuple[Span, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    labels: tuple[Label, ...] = ()
+    pair: str | None = None
+    questions: tuple[Question, ...] = ()
+    coverage: tuple[Range, ...] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def mention(self, span: Span) -> str:
+        """The text of a contiguous span; of a discontinuous one, its fragments joined by a blank."""
+        return " ".join(self.text[start:end] for start, end in span.ranges)
+
+    def to_hf(self) -> list[dict[str, Any]]:
+        """The spans as Hugging Face's token-classification pipeline gives them.
+
+        >>> Document("1", "TP53", spans=(Span(0, 4, "gene", score=0.5),)).to_hf()
+        [{'entity_group': 'gene', 'score': 0.5, 'word': 'TP53', 'start': 0, 'end': 4}]
+        """
+        return [
+            {
+                "entity_group": span.type,
+                "score": 1.0 if span.score is None else float(span.score),
+                "word": self.text[span.start : span.end],
+                "start": span.start,
+                "end": span.end,
+            }
+            for span in self.spans
+        ]
+
+
+def _check(document: Document) -> None:
+    size = len(document.text)
+    for span in document.spans:
+        _check_range(document, span.start, span.end, size, f"span {span.type!r}")
+        if span.fragments:
+            _check_fragments(document, span)
+    _check_ranges(
+        document, ((passage.start, passage.end) for passage in document.passages), size, "passage", empty=True
+    )
+    _check_ranges(document, document.sentences or (), size, "sentence")
+    _check_ranges(document, document.tokens or (), size, "token")
+    _check_ranges(document, document.coverage or (), size, "coverage")
+    for label in document.labels:
+        if label.start is not None and label.end is not None:
+            _check_range(document, label.start, label.end, size, f"label {label.name!r}")
+    for question in document.questions:
+        for answer in question.answers:
+            if answer.start is not None and answer.end is not None:
+                _check_range(document, answer.start, answer.end, size, f"answer of question {question.id!r}")
+    if document.relations:
+        _check_relations(document)
+
+
+def _check_range(document: Document, start: int, end: int, size: int, what: str) -> None:
+    if not 0 <= start < end <= size:
+        raise DocumentError(
+            "BX101",
+            f"{what} is at {start}..{end}, but the text has {size} characters",
+            where=f"document {document.id!r}",
+            hint="give offsets in characters, end exclusive, at least one character long",
+        )
+
+
+def _check_ranges(document: Document, ranges: Iterable[Range], size: int, what: str, *, empty: bool = False) -> None:
+    """Ranges of one kind lie within the text, in order, without overlap."""
+    before = 0
+    for start, end in ranges:
+        if not (before <= start < end <= size or (empty and before <= start == end <= size)):
+            raise DocumentError(
+                "BX101",
+                f"{what} {start}..{end} is empty, out of order, overlaps the one before, or lies outside the {size} characters of the text",
+                where=f"document {document.id!r}",
+                hint="give them in order, without overlap, end exclusive",
+            )
+        before = end
+
+
+def _check_fragments(document: Document, span: Span) -> None:
+    first, last = span.fragments[0][0], span.fragments[-1][1]
+    ordered = all(start < end for start, end in span.fragments)
+    ordered &= all(left[1] <= right[0] for left, right in zip(span.fragments, span.fragments[1:], strict=False))
+    if not ordered or (first, last) != (span.start, span.end):
+        raise DocumentError(
+            "BX101",
+            f"the fragments {list(span.fragments)} of span {span.type!r} do not fill {span.start}..{span.end} in order",
+            where=f"document {document.id!r}",
+            hint="give fragments from left to right, without overlap, the first beginning and the last ending with the span",
+        )
+
+
+def _check_relations(document: Document) -> None:
+    known = {
+        "span": {span.id for span in document.spans},
+        "relation": {relation.id for relation in document.relations},
+    }
+    for relation in document.relations:
+        for argument in relation.arguments:
+            if argument.kind != "concept" and argument.target not in known[argument.kind]:
+                raise DocumentError(
+                    "BX102",
+                    f"relation {relation.type!r} points at {argument.kind} {argument.target!r}, which is not there",
+                    where=f"document {document.id!r}",
+                    hint="give the id of a span or relation of the same document, or use an argument of kind 'concept'",
+                )

@@ -1,0 +1,102 @@
+"""Errors that a user can cause. Each is one sentence, with a place and a way out.
+
+    BiomuxError
+    ├── UsageError       the command line or a call asks for something that cannot be (BX0xx)
+    ├── DocumentError    a document contradicts itself (BX10x)
+    ├── FormatError      bytes that a format cannot read, or a document that it cannot write (BX11x-BX19x)
+    ├── CorpusError      a corpus is missing, incomplete or not what its card says (BX2xx)
+    ├── RecipeError      a recipe has an unknown key or a bad value (BX3xx)
+    ├── TrainingError    a run cannot start or cannot go on (BX4xx)
+    ├── BundleError      a bundle is damaged, hostile or of another version (BX5xx)
+    ├── AnnotateError    documents cannot be annotated as asked (BX6xx)
+    └── ScoreError       gold and predictions do not fit together (BX7xx)
+
+The command prints the sentence and exits with 2. Codes are stable: they can be searched for in docs/errors.md.
+"""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    "BX001": "an argument of a command or a call is not usable",
+    "BX002": "a file or folder is not there, or cannot be read or written",
+    "BX003": "an optional part of Biomux is not installed",
+    "BX101": "a span, passage, sentence, token or answer lies outside its text or is empty",
+    "BX102": "a relation points at a span that the document does not have",
+    "BX110": "the format of a file cannot be told",
+    "BX111": "bytes are not valid in the stated encoding",
+    "BX112": "a compressed file is damaged or cut short",
+    "BX113": "a record is malformed",
+    "BX114": "a record's offsets lie outside its text",
+    "BX115": "a record's mention is not the text at its offsets",
+    "BX116": "a column or field is missing",
+    "BX117": "XML or JSON is not well-formed",
+    "BX118": "XML declares entities, which are refused",
+    "BX119": "a file that belongs to this one is missing",
+    "BX120": "a format cannot be written, or cannot hold this document at all",
+    "BX121": "a record is longer than the stated limit",
+}
+
+
+class BiomuxError(Exception):
+    """The base of every error that a user can cause.
+
+    >>> print(UsageError("BX001", "there is no type 'gen'", hint="did you mean 'gene'?"))
+    BX001: there is no type 'gen'; did you mean 'gene'?
+    """
+
+    def __init__(self, code: str, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        if code not in CODES:
+            raise KeyError(code)
+        super().__init__(code, message, where, hint)
+        self.code = code
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        way_out = f"; {self.hint}" if self.hint else ""
+        return f"{self.code}: {place}{self.message}{way_out}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.code, self.message, self.where, self.hint)
+
+
+def _rebuild(kind: type[BiomuxError], code: str, message: str, where: str | None, hint: str | None) -> BiomuxError:
+    return kind(code, message, where=where, hint=hint)
+
+
+class UsageError(BiomuxError):
+    """The command line or a call asks for something that cannot be."""
+
+
+class DocumentError(BiomuxError):
+    """A document contradicts itself."""
+
+
+class FormatError(BiomuxError):
+    """Bytes that a format cannot read, or a document that it cannot write."""
+
+
+class CorpusError(BiomuxError):
+    """A corpus is missing, incomplete or not what its card says."""
+
+
+class RecipeError(BiomuxError):
+    """A recipe has an unknown key or a bad value."""
+
+
+class TrainingError(BiomuxError):
+    """A run cannot start or cannot go on."""
+
+
+class BundleError(BiomuxError):
+    """A bundle is damaged, hostile or of another version."""
+
+
+class AnnotateError(BiomuxError):
+    """Documents cannot be annotated as asked."""
+
+
+class ScoreError(BiomuxError):
+    """Gold and predictions do not fit together."""

@@ -1,0 +1,128 @@
+"""Formats: documents to bytes and back, streaming, gzip transparent.
+
+>>> from biomux import formats
+>>> for document in formats.read("corpus.tsv.gz"):        # doctest: +SKIP
+...     print(document.id, len(document.spans))
+>>> formats.write(documents, "corpus.bioc.xml")           # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import FormatError, UsageError
+from biomux.formats.format import Feature, Format, Loss, features, ignore, report_losses, stop
+from biomux.formats.source import Source, folder_target, of_bytes, of_path, sources, target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.document import Document
+
+__all__ = [
+    "FORMATS",
+    "Feature",
+    "Format",
+    "Loss",
+    "Source",
+    "features",
+    "get",
+    "guess",
+    "guess_target",
+    "ignore",
+    "of_bytes",
+    "of_path",
+    "read",
+    "read_source",
+    "report_losses",
+    "sources",
+    "stop",
+    "write",
+]
+
+FORMATS: dict[str, str] = {}
+"""Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
+
+
+def get(name: str) -> Format:
+    """The format of that name."""
+    if name not in FORMATS:
+        raise UsageError("BX110", f"there is no format {name!r}", hint=f"one of: {', '.join(sorted(FORMATS))}")
+    found: Format = import_module(FORMATS[name]).FORMAT
+    return found
+
+
+def guess(source: Source) -> Format:
+    """The format of a source, by its name and first bytes."""
+    head = source.head()
+    for name in FORMATS:
+        candidate = get(name)
+        if candidate.sniff(source.plain_name, head):
+            return candidate
+    raise FormatError(
+        "BX110", "cannot tell the format", where=source.name, hint=f"name it with --from: {', '.join(sorted(FORMATS))}"
+    )
+
+
+def guess_target(path: Path) -> Format:
+    """The format to write to a path, by its suffix: the longest suffix that a writable format claims."""
+    name = path.name.removesuffix(".gz")
+    claims = [
+        (suffix, candidate) for candidate in map(get, FORMATS) for suffix in candidate.suffixes if name.endswith(suffix)
+    ]
+    writable = [(suffix, candidate) for suffix, candidate in claims if candidate.write or candidate.write_folder]
+    if not writable:
+        raise UsageError(
+            "BX110",
+            f"cannot tell which format {name!r} should have",
+            hint=f"name it with --to: {', '.join(sorted(FORMATS))}",
+        )
+    return max(writable, key=lambda claim: len(claim[0]))[1]
+
+
+def read_source(
+    source: Source,
+    *,
+    format: str | None = None,
+    on_error: Callable[[FormatError], None] = stop,
+    **options: Any,
+) -> Iterator[Document]:
+    """The documents of one source, lazily."""
+    chosen = get(format) if format else guess(source)
+    return chosen.read(source, on_error=on_error, **options)
+
+
+def read(
+    where: str | Path,
+    *,
+    format: str | None = None,
+    on_error: Callable[[FormatError], None] = stop,
+    **options: Any,
+) -> Iterator[Document]:
+    """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily."""
+    for source in sources(where):
+        yield from read_source(source, format=format, on_error=on_error, **options)
+
+
+def write(
+    documents: Iterable[Document],
+    path: str | Path,
+    *,
+    format: str | None = None,
+    on_loss: Callable[[Loss], None] = ignore,
+) -> None:
+    """Write documents to a file (gzipped if it ends in `.gz`) or, for formats of several files, a new folder."""
+    path = Path(path)
+    chosen = get(format) if format else guess_target(path)
+    if chosen.write is not None:
+        with target(path) as stream:
+            chosen.write(documents, stream, on_loss=on_loss)
+    elif chosen.write_folder is not None:
+        with folder_target(path) as folder:
+            chosen.write_folder(documents, folder, on_loss=on_loss)
+    else:
+        raise UsageError(
+            "BX120", f"format {chosen.name!r} can only be read", where=str(path), hint="write to another format"
+        )

@@ -1,0 +1,148 @@
+"""What a format is: how documents become bytes and come back, and what it can hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from biomux.document import Document
+    from biomux.errors import FormatError
+    from biomux.formats.source import Source
+
+Feature = Literal[
+    "passages",
+    "sentences",
+    "tokens",
+    "spans",
+    "overlaps",
+    "fragments",
+    "identifiers",
+    "scores",
+    "heads",
+    "span ids",
+    "span extra",
+    "relations",
+    "labels",
+    "pair",
+    "questions",
+    "coverage",
+    "metadata",
+]
+"""What a document may have beyond its text, and a format may be unable to hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something that a document has and a written file does not."""
+
+    document: str
+    feature: Feature | str
+    count: int = 1
+    detail: str = ""
+
+
+class Reader(Protocol):
+    """Yields documents lazily; memory does not grow with the file. Options are a format's own, keyword-only.
+
+    A malformed record goes to `on_error`; if that returns, reading goes on with the next record. What makes going on impossible
+    (XML that is not well-formed, a truncated gzip) is raised whatever `on_error` does.
+    """
+
+    def __call__(self, source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]: ...
+
+
+class Writer(Protocol):
+    """Writes documents one by one; tells `on_loss` what of each the format cannot hold.
+
+    Raises FormatError (BX120) for a document that it cannot hold at all.
+    """
+
+    def __call__(self, documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None: ...
+
+
+class FolderWriter(Protocol):
+    """As Writer, for a format that is a folder of several files (brat, ChemProt)."""
+
+    def __call__(self, documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way to write documents to bytes and read them back.
+
+    `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and says whether it is of this format.
+    Formats are asked in the order of the table in `biomux.formats`, so a narrow one stands before a wide one.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    holds: frozenset[Feature]
+    sniff: Callable[[str, bytes], bool]
+    read: Callable[..., Iterator[Document]]
+    """A Reader; `Callable[...]` because formats may take keyword-only options of their own."""
+    write: Writer | None = None
+    write_folder: FolderWriter | None = None
+
+
+def stop(error: FormatError) -> None:
+    """The default for `on_error`: the first malformed record ends the reading."""
+    raise error
+
+
+def ignore(loss: Loss) -> None:
+    """The default for `on_loss` where a caller has said that it does not want to know."""
+
+
+def report_losses(document: Document, holds: frozenset[Feature], on_loss: Callable[[Loss], None]) -> None:
+    """Tell `on_loss` each feature that the document has and `holds` lacks.
+
+    "overlaps" is left to the writers: only they know which of two overlapping spans they keep.
+    """
+    for feature, count in features(document).items():
+        if feature not in holds and feature != "overlaps":
+            on_loss(Loss(document.id, feature, count))
+
+
+def features(document: Document) -> Counter[Feature]:
+    """How many things of each feature a document has.
+
+    >>> from biomux.document import Document, Span
+    >>> features(Document("1", "TP53", spans=(Span(0, 4, "gene", identifiers=("7157",)),)))
+    Counter({'spans': 1, 'identifiers': 1})
+    """
+    spans = document.spans
+    counts: dict[Feature, int] = {
+        "passages": len(document.passages),
+        "sentences": len(document.sentences or ()),
+        "tokens": len(document.tokens or ()),
+        "spans": len(spans),
+        "overlaps": _overlapping(document),
+        "fragments": sum(len(span.fragments) > 1 for span in spans),
+        "identifiers": sum(bool(span.identifiers) for span in spans),
+        "scores": sum(span.score is not None for span in spans),
+        "heads": sum(span.head is not None for span in spans),
+        "span ids": sum(span.id is not None for span in spans),
+        "span extra": sum(bool(span.extra) for span in spans),
+        "relations": len(document.relations),
+        "labels": len(document.labels),
+        "pair": int(document.pair is not None),
+        "questions": len(document.questions),
+        "coverage": int(document.coverage is not None),
+        "metadata": len(document.metadata),
+    }
+    return Counter({feature: count for feature, count in counts.items() if count})
+
+
+def _overlapping(document: Document) -> int:
+    """How many spans begin before an earlier one has ended."""
+    count, reach = 0, 0
+    for span in sorted(document.spans, key=lambda span: (span.start, span.end)):
+        count += span.start < reach
+        reach = max(reach, span.end)
+    return count

@@ -1,0 +1,312 @@
+"""Where bytes come from and go to: files, folders, globs, archives, standard input; gzip is transparent both ways."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import os
+import secrets
+import shutil
+import sys
+import tarfile
+import zipfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes in one line: the longest record of a line-based format that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, by whatever way its bytes come.
+
+    `name` is what messages call it. `open` gives the bytes, decompressed. `companion` finds a file beside it (brat's `.ann`,
+    ChemProt's entities); both spellings, plain and `.gz`, are tried.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+    companion: Callable[[str], Source | None]
+    size: int | None = None
+    """Bytes as stored (compressed), where known: for progress."""
+
+    @property
+    def plain_name(self) -> str:
+        """The last part of the name, without `.gz`."""
+        return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.removesuffix(".gz")
+
+    @property
+    def stem(self) -> str:
+        """The plain name without its suffix: the id of a document whose format has none."""
+        return PurePosixPath(self.plain_name).stem or "document"
+
+    def head(self, size: int = 4096) -> bytes:
+        """The first bytes, for recognising the format."""
+        with self.open() as stream:
+            return stream.read(size)
+
+
+def of_path(path: Path) -> Source:
+    """A file on disk."""
+
+    def companion(name: str) -> Source | None:
+        for candidate in (path.with_name(name), path.with_name(name + ".gz")):
+            if candidate.is_file():
+                return of_path(candidate)
+        return None
+
+    return Source(str(path), lambda: _checked(str(path), _open_file(path)), companion, path.stat().st_size)
+
+
+def of_bytes(name: str, data: bytes) -> Source:
+    """Bytes in memory; gzip is recognised here too."""
+    return Source(name, lambda: _checked(name, io.BytesIO(data)), lambda _: None, len(data))
+
+
+def of_stdin() -> Source:
+    """Standard input, streamed. Its first bytes are kept, so that its format can be recognised before it is read, once."""
+    kept: list[bytes] = []
+
+    def open_stdin() -> BinaryIO:
+        if not kept:
+            kept.append(_first_bytes(sys.stdin.buffer))
+        replay = _Replay(kept[0], sys.stdin.buffer)
+        raw: io.RawIOBase = (
+            _Unzipped("<stdin>", io.BufferedReader(replay)) if kept[0].startswith(GZIP_MAGIC) else replay
+        )
+        return io.BufferedReader(raw, 1 << 16)
+
+    return Source("<stdin>", open_stdin, lambda _: None)
+
+
+def sources(where: str | Path) -> Iterator[Source]:
+    """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
+
+    Files come in sorted order; hidden ones, macOS leftovers and checksums' side files are passed over.
+    """
+    text = str(where)
+    if text == "-":
+        yield of_stdin()
+        return
+    path = Path(text)
+    if path.is_dir():
+        for file in sorted(path.rglob("*")):
+            if file.is_file() and _wanted(file.relative_to(path).as_posix()):
+                yield from _file_sources(file)
+    elif path.exists():
+        yield from _file_sources(path)
+    elif glob.has_magic(text):
+        matches = sorted(glob.glob(text, recursive=True))
+        if not matches:
+            raise UsageError(
+                "BX002",
+                f"nothing matches {text!r}",
+                hint="check the pattern, and quote it so that the shell leaves it alone",
+            )
+        for match in matches:
+            if Path(match).is_file():
+                yield from _file_sources(Path(match))
+    else:
+        raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
+
+
+def lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Each line with its number, without its line end (LF or CR LF); strict UTF-8, a leading byte-order mark dropped.
+
+    Only LF ends a line: form feeds, U+2028 and the like are ordinary characters.
+    """
+    with source.open() as stream:
+        number = 0
+        while raw := stream.readline(MAX_LINE + 1):
+            number += 1
+            if len(raw) > MAX_LINE:
+                raise FormatError(
+                    "BX121", f"line is longer than {MAX_LINE:,} bytes", where=f"{source.name}:{number}", hint="split it"
+                )
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            raw = raw[:-1] if raw.endswith(b"\n") else raw
+            yield number, decode(raw.removesuffix(b"\r"), f"{source.name}:{number}")
+
+
+def decode(raw: bytes, where: str) -> str:
+    """UTF-8 to text, with an error that says where it is not."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            "BX111",
+            f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8",
+            where=where,
+            hint="convert the file to UTF-8 first, for instance with iconv",
+        ) from None
+
+
+@contextmanager
+def target(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, gzipped if its name ends in `.gz`; it appears under its name only when whole.
+
+    The same documents give the same bytes: gzip carries neither name nor time.
+    """
+    _parent_must_exist(path)
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with scratch.open("wb") as raw:
+            if path.name.endswith(".gz"):
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        scratch.replace(path)
+    except OSError as error:
+        raise UsageError(
+            "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
+        ) from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_target(path: Path) -> Iterator[Path]:
+    """A new folder to fill; it appears under its name only when whole."""
+    _parent_must_exist(path)
+    if path.exists():
+        raise UsageError("BX002", "the target folder exists already", where=str(path), hint="remove it or name another")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        scratch.mkdir()
+        yield scratch
+        scratch.rename(path)
+    except OSError as error:
+        raise UsageError(
+            "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
+        ) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _parent_must_exist(path: Path) -> None:
+    if not path.absolute().parent.is_dir():
+        raise UsageError("BX002", f"there is no folder {str(path.parent)!r}", hint="make it first")
+
+
+def _wanted(name: str) -> bool:
+    return not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def _file_sources(path: Path) -> Iterator[Source]:
+    name = path.name
+    if name.endswith(".zip"):
+        yield from _zip_sources(path)
+    elif name.endswith((".tar", ".tar.gz", ".tgz")):
+        yield from _tar_sources(path)
+    else:
+        yield of_path(path)
+
+
+def _zip_sources(path: Path) -> Iterator[Source]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name in sorted(archive.namelist()):
+                if not name.endswith("/") and _wanted(name):
+                    yield of_bytes(f"{path}!{name}", archive.read(name))
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise FormatError(
+            "BX112", f"the archive is damaged: {error}", where=str(path), hint="fetch it again"
+        ) from error
+
+
+def _tar_sources(path: Path) -> Iterator[Source]:
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                stream = archive.extractfile(member) if member.isfile() and _wanted(member.name) else None
+                if stream is not None:
+                    yield of_bytes(f"{path}!{member.name}", stream.read())
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(
+            "BX112", f"the archive is damaged: {error}", where=str(path), hint="fetch it again"
+        ) from error
+
+
+def _open_file(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UsageError(
+            "BX002", f"cannot read: {error.strerror or error}", where=str(path), hint="check the path and permissions"
+        ) from error
+
+
+def _checked(name: str, raw: BinaryIO) -> BinaryIO:
+    """The stream itself, or, if it is gzip, its content with damage told as FormatError."""
+    magic = raw.read(2)
+    raw.seek(0)
+    return io.BufferedReader(_Unzipped(name, raw), 1 << 17) if magic == GZIP_MAGIC else raw
+
+
+class _Unzipped(io.RawIOBase):
+    def __init__(self, name: str, raw: BinaryIO) -> None:
+        self._name = name
+        self._raw = raw
+        self._packed = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self._packed.read(len(buffer))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FormatError(
+                "BX112", f"the gzip data is damaged: {error}", where=self._name, hint="fetch it again"
+            ) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._packed.close()
+            self._raw.close()
+        super().close()
+
+
+class _Replay(io.RawIOBase):
+    """Bytes already taken from a stream, then the rest of it; closing leaves the stream open."""
+
+    def __init__(self, kept: bytes, stream: BinaryIO) -> None:
+        self._kept = memoryview(kept)
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = bytes(self._kept[: len(buffer)]) or self._stream.read1(len(buffer))  # type: ignore[attr-defined]
+        self._kept = self._kept[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _first_bytes(stream: BinaryIO) -> bytes:
+    """Enough to recognise a format without waiting for more than that; more of gzip, which is read in large blocks."""
+    first = bytearray()
+    while len(first) < (1 << 20 if first.startswith(GZIP_MAGIC) else 4096):
+        data: bytes = stream.read1(1 << 16)  # type: ignore[attr-defined]
+        if not data:
+            break
+        first += data
+    return bytes(first)

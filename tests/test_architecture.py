@@ -1,0 +1,97 @@
+"""The house as drawn: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import biomux
+
+ROOT = Path(biomux.__file__).parent
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "document": {"errors"},
+    "text": {"errors", "document"},
+    "formats": {"errors", "document", "text"},
+    "tasks": {"errors", "document", "text", "scoring"},
+    "scoring": {"errors", "document", "text"},
+    "corpora": {"errors", "document", "text", "formats"},
+    "engine": {"errors", "document", "text", "tasks", "scoring"},
+    "annotate": {"errors", "document", "text", "formats", "tasks", "engine", "scoring"},
+    "recipes": {"errors", "document", "tasks", "corpora", "formats"},
+    "learn": {"errors", "document", "text", "formats", "tasks", "scoring", "corpora", "engine", "recipes"},
+    "report": {"errors", "document", "text", "formats", "tasks", "scoring", "corpora", "engine", "annotate", "recipes"},
+}
+"""Room → rooms that it may import. `cli` and the package itself may import all (the package: `learn` only lazily)."""
+
+
+def modules() -> list[Path]:
+    return sorted(ROOT.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Rooms of Biomux that a module names in an import, at its top or inside a function."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    rooms = {path.stem if path.is_file() else path.name for path in ROOT.iterdir() if not path.name.startswith("_")}
+    return {name.split(".")[1] for name in names if name.startswith("biomux.") and name.split(".")[1] in rooms}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_room_imports_only_rooms_below_it(path: Path) -> None:
+    own = room(path)
+    if own in {"__init__", "__main__", "cli"}:
+        return
+    assert imported(path) - {own} <= MAY_IMPORT[own]
+
+
+def test_rooms_have_no_cycle() -> None:
+    order: list[str] = []
+    waiting = dict(MAY_IMPORT)
+    while waiting:
+        free = [name for name, below in waiting.items() if below <= set(order)]
+        assert free, f"a cycle among {sorted(waiting)}"
+        order += free
+        for name in free:
+            del waiting[name]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_torch_lives_in_learn_only(path: Path) -> None:
+    if room(path) == "learn":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not {name.split(".")[0] for name in names} & {"torch", "transformers", "accelerate"}
+
+
+def test_the_running_half_loads_without_torch() -> None:
+    code = (
+        "import sys, importlib, pkgutil, biomux\n"
+        "for info in pkgutil.walk_packages(biomux.__path__, 'biomux.'):\n"
+        "    if not info.name.startswith('biomux.learn') and not info.name.endswith('__main__'):\n"
+        "        importlib.import_module(info.name)\n"
+        "print('torch' in sys.modules or 'transformers' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_importing_biomux_is_light() -> None:
+    code = "import sys, biomux; print(sorted({'numpy', 'onnxruntime', 'lxml', 'pydantic', 'rich', 'typer'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
