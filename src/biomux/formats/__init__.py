@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from biomux.formats.source import Source, folder_target, of_bytes, of_path, sour
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from importlib.metadata import EntryPoint
 
     from biomux.document import Document
 
@@ -32,6 +34,7 @@ __all__ = [
     "guess",
     "guess_target",
     "ignore",
+    "names",
     "of_bytes",
     "of_path",
     "read",
@@ -46,23 +49,51 @@ FORMATS: dict[str, str] = {}
 """Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
 
 
+def names() -> list[str]:
+    """Every format's name: those of the table, then those that other packages bring (entry points `biomux.formats`)."""
+    return [*FORMATS, *sorted(set(_outside()) - set(FORMATS))]
+
+
 def get(name: str) -> Format:
-    """The format of that name."""
-    if name not in FORMATS:
-        raise UsageError("BX110", f"there is no format {name!r}", hint=f"one of: {', '.join(sorted(FORMATS))}")
-    found: Format = import_module(FORMATS[name]).FORMAT
+    """The format of that name. A format from outside cannot take the name of one in the table."""
+    if name in FORMATS:
+        found: Format = import_module(FORMATS[name]).FORMAT
+        return found
+    if name in _outside():
+        return _load(_outside()[name])
+    raise UsageError("BX110", f"there is no format {name!r}", hint=f"one of: {', '.join(sorted(names()))}")
+
+
+@cache
+def _outside() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group="biomux.formats")}
+
+
+def _load(entry: EntryPoint) -> Format:
+    """An entry point's format: whatever goes wrong in a package that is not ours is told as its fault."""
+    try:
+        found = entry.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            "BX110", f"format {entry.name!r} cannot be loaded: {reason}", where=entry.value, hint="mend that package"
+        ) from error
+    if not isinstance(found, Format):
+        raise UsageError("BX110", f"format {entry.name!r} is not a Format", where=entry.value, hint="mend that package")
     return found
 
 
 def guess(source: Source) -> Format:
     """The format of a source, by its name and first bytes."""
     head = source.head()
-    for name in FORMATS:
+    for name in names():
         candidate = get(name)
         if candidate.sniff(source.plain_name, head):
             return candidate
     raise FormatError(
-        "BX110", "cannot tell the format", where=source.name, hint=f"name it with --from: {', '.join(sorted(FORMATS))}"
+        "BX110", "cannot tell the format", where=source.name, hint=f"name it with --from: {', '.join(sorted(names()))}"
     )
 
 
@@ -70,14 +101,14 @@ def guess_target(path: Path) -> Format:
     """The format to write to a path, by its suffix: the longest suffix that a writable format claims."""
     name = path.name.removesuffix(".gz")
     claims = [
-        (suffix, candidate) for candidate in map(get, FORMATS) for suffix in candidate.suffixes if name.endswith(suffix)
+        (suffix, candidate) for candidate in map(get, names()) for suffix in candidate.suffixes if name.endswith(suffix)
     ]
     writable = [(suffix, candidate) for suffix, candidate in claims if candidate.write or candidate.write_folder]
     if not writable:
         raise UsageError(
             "BX110",
             f"cannot tell which format {name!r} should have",
-            hint=f"name it with --to: {', '.join(sorted(FORMATS))}",
+            hint=f"name it with --to: {', '.join(sorted(names()))}",
         )
     return max(writable, key=lambda claim: len(claim[0]))[1]
 

@@ -1,0 +1,208 @@
+"""The `biomux` command: one file a command, each a thin call into the rooms.
+
+A command's module has a function `command`, written as typer likes it, or, for a command with commands of its own, a `typer.Typer`
+called `app`. Modules are imported only when their command is called, so `biomux --help` stays quick; heavy imports (numpy,
+onnxruntime, lxml, torch) still belong inside functions, since a module is also imported for its own `--help`.
+
+The docstring of a command is its help: a first line (the same as in the table below), paragraphs, and at least one example in
+an indented block that begins with `biomux NAME`.
+
+Exit codes: 0 fine; 1 a mistake of ours; 2 an error that the user can mend; 3 done, but records were skipped as asked;
+130 stopped by Ctrl-C; 141 the reader of our output went away; 143 stopped by SIGTERM.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
+
+from biomux.errors import BiomuxError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Command(NamedTuple):
+    """Where a command lives, and its one-line help: here, so that `biomux --help` need not import it."""
+
+    module: str
+    help: str
+
+
+COMMANDS: dict[str, Command] = {
+    "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
+}
+"""Name → where it is and what it does, in the order of `biomux --help`."""
+
+
+class _Lazy(TyperGroup):
+    """A group whose commands are stubs with a name and a line of help, until one is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in COMMANDS:
+            self.commands[args[0]] = load(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def load(name: str) -> Any:
+    """A command as typer runs it, its module imported."""
+    module = import_module(COMMANDS[name].module)
+    if hasattr(module, "app"):
+        command: Any = get_group(module.app)
+    else:
+        holder = typer.Typer(add_completion=False, context_settings=_SETTINGS)
+        holder.command(name)(module.command)
+        command = get_command(holder)
+    command.name = name
+    _prepare(command)
+    return command
+
+
+def build() -> Any:
+    """The whole command, its parts not yet loaded."""
+    app = typer.Typer(cls=_Lazy, context_settings=_SETTINGS, rich_markup_mode="rich")
+    app.callback()(_root)
+    for name, command in COMMANDS.items():
+        app.command(name, help=command.help)(_stub)
+    return get_command(app)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code. Errors are told on stderr, in one sentence each."""
+    arguments = list(arguments) or ["--help"]
+    debug = bool(os.environ.get("BIOMUX_DEBUG", "").strip("0"))
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--debug" in options:
+        arguments.remove("--debug")
+        debug = True
+        arguments = arguments or ["--help"]
+    try:
+        root = build()
+        with root.make_context("biomux", arguments) as context:
+            result = root.invoke(context)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except typer.Exit as done:
+        return done.exit_code
+    except BrokenPipeError:
+        _close_quietly()
+        return 141
+    except (KeyboardInterrupt, typer.Abort):
+        if debug:
+            _traceback()
+        return _say("stopped", 130)
+    except Exception as error:  # the last stop: nothing may leave as a traceback
+        if debug:
+            _traceback()
+        return _tell(error)
+
+
+def main() -> NoReturn:
+    """The entry point of the `biomux` command."""
+    if "_BIOMUX_COMPLETE" in os.environ:
+        build().main(prog_name="biomux")
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a strange file name must not end in a traceback
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(run(sys.argv[1:]))
+
+
+def sentence(error: BaseException) -> str:
+    """An error as one line: line ends and terminal codes from file names or contents shown, not obeyed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(error))
+
+
+def _tell(error: Exception) -> int:
+    if isinstance(error, BiomuxError):
+        return _say(f"error: {sentence(error)}", 2)
+    if type(error).__name__ == "NoArgsIsHelpError" and hasattr(error, "show"):
+        error.show()
+        return 2
+    if hasattr(error, "format_message"):  # whatever typer finds wrong with a command line
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "biomux"
+        message = error.format_message().strip().rstrip(".")
+        told = UsageError("BX001", message[:1].lower() + message[1:], hint=f"see '{path} --help'")
+        return _say(f"error: {sentence(told)}", 2)
+    if isinstance(error, MemoryError):
+        told = UsageError("BX002", "memory ran out", hint="close other programs, or split the input")
+        return _say(f"error: {sentence(told)}", 2)
+    if isinstance(error, OSError):
+        where = str(error.filename) if error.filename else None
+        told = UsageError(
+            "BX002", str(error.strerror or error), where=where, hint="check the path, permissions and space"
+        )
+        return _say(f"error: {sentence(told)}", 2)
+    return _say(
+        f"error: unexpected {type(error).__name__}: {sentence(error)}; this is a mistake of ours: "
+        "please report it, with what the same command says with --debug",
+        1,
+    )
+
+
+def _say(message: str, code: int) -> int:
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:
+        _close_quietly()
+    return code
+
+
+def _traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _close_quietly() -> None:
+    """Point stdout at nothing, so that Python's own last flush does not complain of a closed pipe."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return
+
+
+def _terminated(number: int, frame: object) -> NoReturn:  # noqa: ARG001
+    sys.exit(_say("stopped", 128 + number))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from biomux import __version__
+
+        print(f"biomux {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    debug: bool = typer.Option(False, "--debug", help="Show where in the code an error arose; or set BIOMUX_DEBUG=1."),
+) -> None:
+    """Biomux reads biomedical text once and answers many questions about it.
+
+    Every command explains itself: biomux COMMAND --help
+    """
+
+
+def _stub() -> None:
+    """Stands for a command that is not loaded."""
+
+
+def _prepare(command: Any) -> None:
+    """Let the examples of a docstring keep their lines, and its square brackets their place, in rich's help."""
+    if command.help:
+        paragraphs = inspect.cleandoc(command.help).replace("[", r"\[").split("\n\n")
+        command.help = "\n\n".join(f"\b\n{text}" if "\n    " in f"\n{text}" else text for text in paragraphs)
+    for part in getattr(command, "commands", {}).values():
+        _prepare(part)
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}

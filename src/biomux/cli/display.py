@@ -1,0 +1,127 @@
+"""What commands show: tables and progress, rich on a terminal, plain text in a pipe. NO_COLOR is respected."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+EVERY_SECONDS = 10.0
+"""How often a progress that is not on a terminal writes a line."""
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None, to: TextIO | None = None
+) -> None:
+    """Print a table: ruled on a terminal, tab-separated with a line of column names in a pipe."""
+    to = to or sys.stdout
+    if not to.isatty():
+        for row in [columns, *rows]:
+            print("\t".join(_plain(cell) for cell in row), file=to)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(*columns, title=title, title_justify="left", header_style="bold")
+    for column, cells in zip(shown.columns, zip(*rows, strict=True), strict=False):
+        column.justify = "right" if all(isinstance(cell, int | float) for cell in cells) else "left"
+    for row in rows:
+        shown.add_row(*(Text(_plain(cell)) for cell in row))
+    Console(file=to).print(shown)
+
+
+class Progress:
+    """How far something is; `advance` by as much as has been done since the last call."""
+
+    def __init__(self, what: str, *, total: float | None, unit: str) -> None:
+        self.what, self.total, self.unit = what, total, unit
+        self.done = 0.0
+        self._begun = self._told = time.monotonic()
+
+    def advance(self, amount: float) -> None:
+        self.done += amount
+        self._show()
+
+    def _show(self) -> None:
+        now = time.monotonic()
+        if now - self._told >= EVERY_SECONDS:
+            self._told = now
+            print(self.line(), file=sys.stderr, flush=True)
+
+    def line(self) -> str:
+        """One line of plain text: how much of how much, and the time left."""
+        done = amount(self.done, self.unit)
+        if not self.total:
+            return f"{self.what}: {done}"
+        share = min(self.done / self.total, 1.0)
+        left = (time.monotonic() - self._begun) * (1 - share) / share if share else None
+        remaining = "" if left is None else f", {duration(left)} left"
+        return f"{self.what}: {done} of {amount(self.total, self.unit)} ({share:.0%}){remaining}"
+
+
+@contextmanager
+def progress(what: str, *, total: float | None = None, unit: str = "documents") -> Iterator[Progress]:
+    """Show progress on stderr: a bar with the time left on a terminal, else a line every ten seconds.
+
+    `unit` "bytes" is shown as kB, MB, GB.
+    """
+    if not sys.stderr.isatty():
+        yield Progress(what, total=total, unit=unit)
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    counted = bars.DownloadColumn() if unit == "bytes" else bars.MofNCompleteColumn()
+    with bars.Progress(
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(bar_width=None),
+        counted,
+        bars.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as shown:
+        task = shown.add_task(what, total=total)
+
+        class Bar(Progress):
+            def _show(self) -> None:
+                shown.update(task, completed=int(self.done))
+
+        yield Bar(what, total=total, unit=unit)
+
+
+def amount(value: float, unit: str) -> str:
+    """A count with its unit.
+
+    >>> amount(1234, "documents"), amount(2_500_000, "bytes")
+    ('1,234 documents', '2.5 MB')
+    """
+    if unit != "bytes":
+        return f"{value:,.0f} {unit}"
+    for power, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= power:
+            return f"{value / power:.1f} {name}"
+    return f"{value:.0f} bytes"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(7), duration(125), duration(7320)
+    ('7 s', '2 min 5 s', '2 h 2 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _plain(cell: object) -> str:
+    """A cell as text on one line: tabs, line ends and terminal codes shown, not obeyed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(cell))

@@ -1,0 +1,25 @@
+"""`biomux formats`."""
+
+from __future__ import annotations
+
+
+def command() -> None:
+    """List the formats that can be read and written.
+
+    For each format: its name (for --from and --to), whether it is read and written, the suffixes by which a target is
+    recognised, and what of a document it can hold beyond the text.
+
+    Examples:
+
+        biomux formats
+        biomux formats | cut -f1
+    """
+    from biomux import formats
+    from biomux.cli.display import table
+
+    rows = []
+    for name in formats.names():
+        found = formats.get(name)
+        ways = "read, write" if found.write or found.write_folder else "read"
+        rows.append((name, found.title, ways, " ".join(found.suffixes), ", ".join(sorted(found.holds))))
+    table(["name", "title", "ways", "suffixes", "holds"], rows)
