@@ -34,6 +34,20 @@ CODES: dict[str, str] = {
     "BX119": "a file that belongs to this one is missing",
     "BX120": "a format cannot be written, or cannot hold this document at all",
     "BX121": "a record is longer than the stated limit",
+    "BX122": "a file is of a later version than this Biomux reads",
+    "BX701": "documents are on one side of a score and not on the other",
+    "BX702": "two documents of one side of a score have the same id",
+    "BX703": "gold and prediction have different texts",
+    "BX704": "there is too little, or nothing, to score",
+    "BX705": "per-document counts, scores or logits have shapes that do not fit together",
+    "BX201": "there is no corpus of that name",
+    "BX202": "the corpora directory is not there, or the configuration that names it is not readable",
+    "BX203": "a file of a corpus is missing",
+    "BX204": "a file or a count of a corpus is not what its card says",
+    "BX205": "a corpus is given out on application only",
+    "BX206": "a card is not valid",
+    "BX207": "a corpus has no such split or type, or a view or group is not usable",
+    "BX208": "a download failed",
 }
 
 
