@@ -45,7 +45,11 @@ __all__ = [
     "write",
 ]
 
-FORMATS: dict[str, str] = {}
+FORMATS: dict[str, str] = {
+    "elucidata": "biomux.formats.elucidata",
+    "conll": "biomux.formats.conll",
+    "jsonl": "biomux.formats.jsonl",
+}
 """Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
 
 

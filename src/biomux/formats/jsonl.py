@@ -1,0 +1,107 @@
+"""Biomux's own JSON lines: one document a line, everything kept. docs/jsonl.md is the specification."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO, get_args
+
+from biomux.errors import DocumentError, FormatError
+from biomux.formats.format import Feature, Format, Loss
+from biomux.formats.record import MalformedError, document_of, record
+from biomux.formats.source import MAX_LINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.document import Document
+    from biomux.formats.source import Source
+
+_LINE_VERSION = re.compile(rb'"biomux"\s*:\s*\d')
+
+
+def sniff(name: str, head: bytes) -> bool:
+    """An object whose first line carries the version; an empty file by its name."""
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not first:
+        return name.endswith(".jsonl")
+    return first.startswith(b"{") and _LINE_VERSION.search(first) is not None
+
+
+def read(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
+    """One document a line; blank lines are passed over."""
+    import orjson
+
+    loads = orjson.loads
+    number = 0
+    with source.open() as stream:
+        while raw := stream.readline(MAX_LINE + 1):
+            number += 1
+            if len(raw) > MAX_LINE:
+                raise FormatError(
+                    "BX121", f"line is longer than {MAX_LINE:,} bytes", where=f"{source.name}:{number}", hint="split it"
+                )
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            try:
+                document = document_of(loads(raw))
+            except orjson.JSONDecodeError as error:
+                if not raw.strip():
+                    continue
+                on_error(_not_json(raw, error, f"{source.name}:{number}"))
+            except MalformedError as bad:
+                failure = FormatError(bad.code, bad.message, where=f"{source.name}:{number}", hint=bad.hint)
+                if bad.code == "BX122":
+                    raise failure from None
+                on_error(failure)
+            except DocumentError as error:
+                code = "BX114" if error.code == "BX101" else "BX113"
+                where = f"{source.name}:{number} ({error.where})"
+                on_error(FormatError(code, error.message, where=where, hint=error.hint))
+            else:
+                yield document
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """Everything is held, so `on_loss` is never told anything."""
+    del on_loss
+    stream.writelines(line(document) for document in documents)
+
+
+def line(document: Document) -> bytes:
+    """One document as a line, with its line feed."""
+    import orjson
+
+    try:
+        return orjson.dumps(record(document), option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError as error:
+        raise FormatError(
+            "BX120",
+            f"cannot be written as JSON: {error}",
+            where=f"document {document.id!r}",
+            hint="text must be free of lone surrogates, and metadata must be JSON with integers of at most 64 bits",
+        ) from None
+
+
+def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        message = f"byte {bad.start} (0x{raw[bad.start]:02x}) is not UTF-8"
+        return FormatError(
+            "BX111", message, where=where, hint="convert the file to UTF-8 first, for instance with iconv"
+        )
+    hint = "the file may be cut short" if not raw.endswith(b"\n") else "give one JSON object a line"
+    if rb"\ud" in raw.lower():
+        hint = r"a lone surrogate such as \ud800 is no character; remove it"
+    return FormatError("BX117", f"the line is not JSON: {error}", where=where, hint=hint)
+
+
+FORMAT = Format(
+    name="jsonl",
+    title="Biomux JSON lines",
+    suffixes=(".jsonl",),
+    holds=frozenset(get_args(Feature)),
+    sniff=sniff,
+    read=read,
+    write=write,
+)

@@ -1,0 +1,406 @@
+"""A document as a JSON object and back, as docs/jsonl.md specifies it: every field checked, those at their default left out."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from biomux.document import Answer, Argument, Document, Label, Passage, Question, Relation, Span
+from biomux.errors import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from biomux.document import Range
+
+Part = TypeVar("Part")
+
+VERSION = 1
+"""Stands in every line, so that files can be split and joined. A line of a later version is refused."""
+
+MAX_DEPTH = 100
+"""How deep lists and objects in `metadata` and `extra` may lie in one another."""
+
+_FIELDS: dict[str, frozenset[str]] = {
+    "document": frozenset(
+        [
+            "biomux",
+            "id",
+            "text",
+            "passages",
+            "sentences",
+            "tokens",
+            "spans",
+            "relations",
+            "labels",
+            "pair",
+            "questions",
+            "coverage",
+            "metadata",
+        ]
+    ),
+    "span": frozenset(["start", "end", "type", "score", "head", "identifiers", "fragments", "id", "extra"]),
+    "relation": frozenset(["type", "arguments", "score", "head", "id", "extra"]),
+    "argument": frozenset(["role", "target", "kind"]),
+    "passage": frozenset(["start", "end", "kind", "extra"]),
+    "label": frozenset(["name", "value", "start", "end", "score", "head"]),
+    "question": frozenset(["id", "text", "answers", "kind", "impossible", "extra"]),
+    "answer": frozenset(["text", "start", "end", "score", "head"]),
+}
+_KINDS = ("span", "concept", "relation")
+
+
+class MalformedError(Exception):
+    """Why a line is not a document; becomes a FormatError where the line's place is known."""
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+def record(document: Document) -> dict[str, Any]:
+    """A document as a JSON object: every field but those at their default."""
+    fields: dict[str, Any] = {"biomux": VERSION, "id": document.id, "text": document.text}
+    where = document.id
+    if document.passages:
+        fields["passages"] = [_passage_record(passage, where) for passage in document.passages]
+    if document.sentences is not None:
+        fields["sentences"] = document.sentences
+    if document.tokens is not None:
+        fields["tokens"] = document.tokens
+    if document.spans:
+        fields["spans"] = [_span_record(span, where) for span in document.spans]
+    if document.relations:
+        fields["relations"] = [_relation_record(relation, where) for relation in document.relations]
+    if document.labels:
+        fields["labels"] = [_label_record(label, where) for label in document.labels]
+    if document.pair is not None:
+        fields["pair"] = document.pair
+    if document.questions:
+        fields["questions"] = [_question_record(question, where) for question in document.questions]
+    if document.coverage is not None:
+        fields["coverage"] = document.coverage
+    if document.metadata:
+        fields["metadata"] = _json(document.metadata, where)
+    return fields
+
+
+def _span_record(span: Span, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"start": span.start, "end": span.end, "type": span.type}
+    if span.score is not None:
+        fields["score"] = _number(span.score, where)
+    if span.head is not None:
+        fields["head"] = span.head
+    if span.identifiers:
+        fields["identifiers"] = span.identifiers
+    if span.fragments:
+        fields["fragments"] = span.fragments
+    if span.id is not None:
+        fields["id"] = span.id
+    if span.extra:
+        fields["extra"] = _json(span.extra, where)
+    return fields
+
+
+def _relation_record(relation: Relation, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"type": relation.type, "arguments": [_argument_record(end) for end in relation.arguments]}
+    if relation.score is not None:
+        fields["score"] = _number(relation.score, where)
+    if relation.head is not None:
+        fields["head"] = relation.head
+    if relation.id is not None:
+        fields["id"] = relation.id
+    if relation.extra:
+        fields["extra"] = _json(relation.extra, where)
+    return fields
+
+
+def _argument_record(argument: Argument) -> dict[str, str]:
+    fields = {"role": argument.role, "target": argument.target}
+    if argument.kind != "span":
+        fields["kind"] = argument.kind
+    return fields
+
+
+def _passage_record(passage: Passage, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"start": passage.start, "end": passage.end, "kind": passage.kind}
+    if passage.extra:
+        fields["extra"] = _json(passage.extra, where)
+    return fields
+
+
+def _label_record(label: Label, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"name": label.name}
+    if label.value is not None:
+        fields["value"] = _number(label.value, where)
+    return _placed(fields, label, where)
+
+
+def _answer_record(answer: Answer, where: str) -> dict[str, Any]:
+    return _placed({"text": answer.text}, answer, where)
+
+
+def _placed(fields: dict[str, Any], part: Label | Answer, where: str) -> dict[str, Any]:
+    if part.start is not None:
+        fields["start"] = part.start
+    if part.end is not None:
+        fields["end"] = part.end
+    if part.score is not None:
+        fields["score"] = _number(part.score, where)
+    if part.head is not None:
+        fields["head"] = part.head
+    return fields
+
+
+def _question_record(question: Question, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"id": question.id, "text": question.text}
+    if question.answers:
+        fields["answers"] = [_answer_record(answer, where) for answer in question.answers]
+    if question.kind != "factoid":
+        fields["kind"] = question.kind
+    if question.impossible:
+        fields["impossible"] = True
+    if question.extra:
+        fields["extra"] = _json(question.extra, where)
+    return fields
+
+
+def _number(value: float, where: str) -> float:
+    """A plain number; not-a-number and infinities would silently become null."""
+    if not -float("inf") < value < float("inf"):
+        raise _cannot_hold(f"{value} is not a number that JSON has", where)
+    return value if type(value) is int else float(value)
+
+
+def _json(value: Any, where: str, depth: int = 0) -> Any:
+    """The value if it is JSON as it stands; anything that would come back as something else is refused."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is float:
+        return _number(value, where)
+    if depth > MAX_DEPTH:
+        raise _cannot_hold(f"metadata lies more than {MAX_DEPTH} levels deep", where)
+    if kind is list:
+        return [_json(item, where, depth + 1) for item in value]
+    if hasattr(value, "items"):
+        fields = {}
+        for key, item in value.items():
+            if type(key) is not str:
+                raise _cannot_hold(f"the key {key!r} in metadata is not a string", where)
+            fields[key] = _json(item, where, depth + 1)
+        return fields
+    raise _cannot_hold(f"a {kind.__name__} in metadata is not JSON", where)
+
+
+def _cannot_hold(message: str, where: str) -> FormatError:
+    return FormatError(
+        "BX120", message, where=f"document {where!r}", hint="use strings, finite numbers, lists, objects"
+    )
+
+
+def document_of(fields: Any) -> Document:
+    """The document of a JSON object as `record` gives it.
+
+    Raises MalformedError, or DocumentError where the object contradicts itself.
+    """
+    if type(fields) is not dict:
+        raise MalformedError("BX113", "the line is not a JSON object", "give one object a line")
+    version = fields.get("biomux")
+    if version != VERSION or type(version) is not int:
+        raise _wrong_version(version)
+    if not fields.keys() <= _FIELDS["document"]:
+        raise _unknown(fields, "document")
+    get = fields.get
+    return Document(
+        _string(fields, "id", "document"),
+        _string(fields, "text", "document"),
+        _each(fields, "passages", _passage) if "passages" in fields else (),
+        _ranges(fields, "sentences") if "sentences" in fields else None,
+        _ranges(fields, "tokens") if "tokens" in fields else None,
+        _each(fields, "spans", _span) if "spans" in fields else (),
+        _each(fields, "relations", _relation) if "relations" in fields else (),
+        _each(fields, "labels", _label) if "labels" in fields else (),
+        _string(fields, "pair", "document") if get("pair") is not None else None,
+        _each(fields, "questions", _question) if "questions" in fields else (),
+        _ranges(fields, "coverage") if "coverage" in fields else None,
+        _object(fields, "metadata"),
+    )
+
+
+def _span(fields: dict[str, Any]) -> Span:
+    if not fields.keys() <= _FIELDS["span"]:
+        raise _unknown(fields, "span")
+    try:
+        start, end, type_ = fields["start"], fields["end"], fields["type"]
+    except KeyError as error:
+        raise _missing(error.args[0], "span") from None
+    if type(start) is not int or type(end) is not int or type(type_) is not str:
+        raise MalformedError(
+            "BX113", "a span's start and end are not integers, or its type no string", "see docs/jsonl.md"
+        )
+    if len(fields) == 3:
+        return Span(start, end, type_)
+    get = fields.get
+    return Span(
+        start,
+        end,
+        type_,
+        _float(get("score"), "score"),
+        _text(get("head"), "head"),
+        _strings(fields, "identifiers") if "identifiers" in fields else (),
+        _ranges(fields, "fragments") if "fragments" in fields else (),
+        _text(get("id"), "id"),
+        _object(fields, "extra"),
+    )
+
+
+def _relation(fields: dict[str, Any]) -> Relation:
+    if not fields.keys() <= _FIELDS["relation"]:
+        raise _unknown(fields, "relation")
+    get = fields.get
+    return Relation(
+        _string(fields, "type", "relation"),
+        _each(fields, "arguments", _argument),
+        _float(get("score"), "score"),
+        _text(get("head"), "head"),
+        _text(get("id"), "id"),
+        _object(fields, "extra"),
+    )
+
+
+def _argument(fields: dict[str, Any]) -> Argument:
+    if not fields.keys() <= _FIELDS["argument"]:
+        raise _unknown(fields, "argument")
+    kind = fields.get("kind", "span")
+    if kind not in _KINDS:
+        raise MalformedError("BX113", f"an argument is of kind {kind!r}", f"one of: {', '.join(_KINDS)}")
+    return Argument(_string(fields, "role", "argument"), _string(fields, "target", "argument"), kind)
+
+
+def _passage(fields: dict[str, Any]) -> Passage:
+    if not fields.keys() <= _FIELDS["passage"]:
+        raise _unknown(fields, "passage")
+    start, end = _integer(fields, "start", "passage"), _integer(fields, "end", "passage")
+    return Passage(start, end, _string(fields, "kind", "passage"), _object(fields, "extra"))
+
+
+def _label(fields: dict[str, Any]) -> Label:
+    if not fields.keys() <= _FIELDS["label"]:
+        raise _unknown(fields, "label")
+    name = _string(fields, "name", "label")
+    return Label(name, _float(fields.get("value"), "value"), *_place(fields, "label"))
+
+
+def _question(fields: dict[str, Any]) -> Question:
+    if not fields.keys() <= _FIELDS["question"]:
+        raise _unknown(fields, "question")
+    impossible = fields.get("impossible", False)
+    if type(impossible) is not bool:
+        raise MalformedError("BX113", "a question's 'impossible' is neither true nor false", "see docs/jsonl.md")
+    return Question(
+        _string(fields, "id", "question"),
+        _string(fields, "text", "question"),
+        _each(fields, "answers", _answer) if "answers" in fields else (),
+        _string(fields, "kind", "question") if "kind" in fields else "factoid",
+        impossible,
+        _object(fields, "extra"),
+    )
+
+
+def _answer(fields: dict[str, Any]) -> Answer:
+    if not fields.keys() <= _FIELDS["answer"]:
+        raise _unknown(fields, "answer")
+    return Answer(_string(fields, "text", "answer"), *_place(fields, "answer"))
+
+
+def _place(fields: dict[str, Any], what: str) -> tuple[int | None, int | None, float | None, str | None]:
+    start = _integer(fields, "start", what) if fields.get("start") is not None else None
+    end = _integer(fields, "end", what) if fields.get("end") is not None else None
+    return start, end, _float(fields.get("score"), "score"), _text(fields.get("head"), "head")
+
+
+def _each(fields: dict[str, Any], name: str, build: Callable[[dict[str, Any]], Part]) -> tuple[Part, ...]:
+    if name not in fields:
+        raise _missing(name, "record")
+    items = fields[name]
+    if type(items) is not list or not all(type(item) is dict for item in items):
+        raise MalformedError("BX113", f"{name!r} is not a list of objects", "see docs/jsonl.md")
+    return tuple([build(item) for item in items])
+
+
+def _ranges(fields: dict[str, Any], name: str) -> tuple[Range, ...]:
+    items = fields[name]
+    try:
+        ranges = tuple([(start, end) for start, end in items])
+    except (TypeError, ValueError):
+        ranges = (("", ""),)
+    if type(items) is not list or not all(type(offset) is int for offset in chain.from_iterable(ranges)):
+        raise MalformedError("BX113", f"{name!r} is not a list of [start, end] pairs of integers", "see docs/jsonl.md")
+    return ranges
+
+
+def _strings(fields: dict[str, Any], name: str) -> tuple[str, ...]:
+    items = fields[name]
+    if type(items) is not list or not all(type(item) is str for item in items):
+        raise MalformedError("BX113", f"{name!r} is not a list of strings", "see docs/jsonl.md")
+    return tuple(items)
+
+
+def _object(fields: dict[str, Any], name: str) -> dict[str, Any]:
+    value = fields.get(name)
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise MalformedError("BX113", f"{name!r} is not an object", "see docs/jsonl.md")
+    return value
+
+
+def _string(fields: dict[str, Any], name: str, what: str) -> str:
+    value = fields.get(name)
+    if type(value) is str:
+        return value
+    if name not in fields:
+        raise _missing(name, what)
+    raise MalformedError("BX113", f"{name!r} of a {what} is not a string", "see docs/jsonl.md")
+
+
+def _text(value: Any, name: str) -> str | None:
+    if value is None or type(value) is str:
+        return value
+    raise MalformedError("BX113", f"{name!r} is not a string", "leave it out, or give a string")
+
+
+def _integer(fields: dict[str, Any], name: str, what: str) -> int:
+    value = fields.get(name)
+    if type(value) is int:
+        return value
+    if name not in fields:
+        raise _missing(name, what)
+    raise MalformedError("BX113", f"{name!r} of a {what} is not an integer", "see docs/jsonl.md")
+
+
+def _float(value: Any, name: str) -> float | None:
+    if value is None or type(value) is float or type(value) is int:
+        return value
+    raise MalformedError("BX113", f"{name!r} is not a number", "leave it out, or give a number")
+
+
+def _missing(name: str, what: str) -> MalformedError:
+    return MalformedError("BX116", f"a {what} lacks the field {name!r}", "see docs/jsonl.md")
+
+
+def _unknown(fields: dict[str, Any], what: str) -> MalformedError:
+    names = ", ".join(repr(name) for name in sorted(fields.keys() - _FIELDS[what]))
+    return MalformedError(
+        "BX113", f"a {what} has the unknown field {names}", "put what is your own into 'metadata' or 'extra'"
+    )
+
+
+def _wrong_version(version: Any) -> MalformedError:
+    if type(version) is int and version > VERSION:
+        message = f"the line is of version {version}, and this Biomux reads version {VERSION}"
+        return MalformedError("BX122", message, "read it with a newer Biomux")
+    if version is None:
+        return MalformedError("BX116", "the line lacks the field 'biomux', which holds the version", 'add "biomux": 1')
+    return MalformedError("BX113", f"the version {version!r} is none", 'write "biomux": 1')
