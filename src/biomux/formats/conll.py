@@ -1,0 +1,299 @@
+"""CoNLL columns: a token and its tag a line, an empty line after each sentence.
+
+Reading. Columns are separated by a TAB or, where a line has none, by blanks: two to four of them, the token first, the tag last. A third column
+of `+` or `-` after the tag is HUNER's: whether a blank follows the token. Every line is a token: there are no comments,
+quotes or missing values. A tag is split at its first hyphen. Tags are decoded by one set of rules that fits IOB1, IOB2, IOBES and BILOU: `B`,
+`S` and `U` begin a mention, `I`, `E` and `L` go on with one of the same type or else begin one, `E`, `L`, `S` and `U` end it. Tags without a type get
+the option `type`. An option `scheme` ("iob1", "iob2", "iobes") makes the reader refuse what that scheme does not allow.
+
+A line that begins with `-DOCSTART-` begins a document: the sentences up to the next one, joined by a blank. Sentences before any such line are
+documents of their own. `by="sentence"` and `by="document"` overrule this; without marks, the second makes one document of the file. Documents are
+called `<stem>:<n>`, n counted from 1.
+
+Blanks are not recorded, so the text is rebuilt (see `spacing`); `spacing="blank"` puts one blank between any two tokens. HUNER's
+column, where it is there, is followed to the letter.
+
+Writing. Two columns, IOB2. Tokens are the document's, or words and single signs where it has none; they are split where a span begins or ends inside them, so
+that nothing is lost. Of spans that overlap, the longest stays (of equals the leftmost, then the first given); each of the others is reported.
+A discontinuous span is written from its start to its end, and reported. `-DOCSTART-` is written from the first document on that
+is not exactly one sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from biomux.document import Document, Range, Span
+from biomux.errors import FormatError, UsageError
+from biomux.formats.conll_write import HOLDS, MARK, write
+from biomux.formats.format import Format, stop
+from biomux.formats.source import lines
+from biomux.formats.spacing import join, lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.formats.source import Source
+
+_BEGIN, _GO_ON, _END, _SINGLE, _OUTSIDE = range(5)
+_PREFIXES = {"B": _BEGIN, "I": _GO_ON, "E": _END, "L": _END, "S": _SINGLE, "U": _SINGLE, "O": _OUTSIDE}
+_ALLOWED = {"auto": set("BIELSUO"), "iob1": set("BIO"), "iob2": set("BIO"), "iobes": set("BIELSUO")}
+_TAG = re.compile(r"O|[BIELSU](-.*)?", re.DOTALL)
+
+_Tag = tuple[int, str]
+
+
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None] = stop,
+    type: str = "entity",
+    scheme: Literal["auto", "iob1", "iob2", "iobes"] = "auto",
+    by: Literal["auto", "sentence", "document"] = "auto",
+    spacing: Literal["rebuilt", "blank"] = "rebuilt",
+) -> Iterator[Document]:
+    """A document a sentence, or a document a `-DOCSTART-` block; see the module's docstring for the options."""
+    _choice("scheme", scheme, _ALLOWED)
+    _choice("by", by, ("auto", "sentence", "document"))
+    _choice("spacing", spacing, ("rebuilt", "blank"))
+    known: dict[str, _Tag] = {}
+    number = 0
+    for block in _blocks(source, by):
+        number += 1
+        try:
+            document = _document(block, f"{source.stem}:{number}", source.name, type, scheme, spacing, known)
+        except FormatError as error:
+            on_error(error)
+            continue
+        yield document
+
+
+class _Sentence:
+    """The lines of a sentence as columns; `line` is where it begins."""
+
+    __slots__ = ("blanks", "line", "problem", "tags", "tokens")
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.tokens: list[str] = []
+        self.tags: list[str] = []
+        self.blanks: list[bool] = []
+        self.problem: FormatError | None = None
+
+
+def _blocks(source: Source, by: str) -> Iterator[list[_Sentence]]:
+    """The sentences of each document to be."""
+    block: list[_Sentence] | None = [] if by == "document" else None
+    for sentence in _sentences(source):
+        if sentence is None:
+            if by != "sentence":
+                if block is not None and (block or by != "document"):
+                    yield block
+                block = []
+        elif block is None:
+            yield [sentence]
+        else:
+            block.append(sentence)
+    if block is not None and (block or by != "document"):
+        yield block
+
+
+def _sentences(source: Source) -> Iterator[_Sentence | None]:
+    """Each sentence; None for a line that begins a document."""
+    sentence: _Sentence | None = None
+    for number, line in lines(source):
+        columns = line.split("\t")
+        if len(columns) == 1:
+            columns = [column for column in line.split(" ") if column]
+        if not columns or (not columns[0] and not line.strip(" \t")):
+            if sentence is not None:
+                yield sentence
+                sentence = None
+            continue
+        token = columns[0]
+        if token.startswith(MARK) and (token == MARK or token.startswith(MARK + " ")):
+            if sentence is not None:
+                yield sentence
+                sentence = None
+            yield None
+            continue
+        if sentence is None:
+            sentence = _Sentence(number)
+        sentence.tokens.append(token)
+        if len(columns) == 2 and token:
+            sentence.tags.append(columns[1])
+            continue
+        _unusual(sentence, columns, f"{source.name}:{number}")
+    if sentence is not None:
+        yield sentence
+
+
+def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
+    """The tag of a line that is not just a token and a tag; what is wrong with it is kept for when the document is made."""
+    huner = len(columns) >= 3 and columns[-1] in ("+", "-")
+    sentence.tags.append(columns[-2] if huner else columns[-1])
+    if huner:
+        sentence.blanks.append(columns[-1] == "+")
+    if sentence.problem is not None:
+        return
+    if not columns[0]:
+        sentence.problem = FormatError("BX113", "the token is empty", where=where, hint="give a token before the TAB")
+    elif len(columns) == 1:
+        sentence.problem = FormatError(
+            "BX116", f"the token {_short(columns[0])} has no tag", where=where, hint="give token, TAB, tag"
+        )
+    elif len(columns) > 4:
+        sentence.problem = FormatError(
+            "BX113",
+            f"the line has {len(columns)} columns",
+            where=where,
+            hint="give 2 to 4, the token first, the tag last",
+        )
+
+
+def _document(
+    block: list[_Sentence], name: str, file: str, type: str, scheme: str, spacing: str, known: dict[str, _Tag]
+) -> Document:
+    pieces: list[str] = []
+    tokens: list[Range] = []
+    sentences: list[Range] = []
+    spans: list[Span] = []
+    position = 0
+    apart = True
+    for sentence in block:
+        if sentence.problem is not None:
+            raise sentence.problem
+        text, places = _text(sentence, spacing, file)
+        if pieces and apart:
+            pieces.append(" ")
+            position += 1
+        apart = not sentence.blanks or sentence.blanks[-1]
+        if position:
+            places = [(start + position, end + position) for start, end in places]
+        pieces.append(text)
+        tokens += places
+        sentences.append((position, position + len(text)))
+        position += len(text)
+        if sentence.tags.count("O") != len(sentence.tags):
+            tags = _tags(sentence, type, scheme, known, file)
+            spans += [Span(places[first][0], places[last][1], kind) for first, last, kind in _mentions(tags)]
+    return Document(name, "".join(pieces), sentences=tuple(sentences), tokens=tuple(tokens), spans=tuple(spans))
+
+
+def _text(sentence: _Sentence, spacing: str, file: str) -> tuple[str, list[Range]]:
+    tokens = sentence.tokens
+    if sentence.blanks:
+        if len(sentence.blanks) != len(tokens):
+            raise FormatError(
+                "BX116",
+                "some tokens of the sentence have a third column of + or -, and some have none",
+                where=f"{file}:{sentence.line}",
+                hint="give it for all or for none",
+            )
+        return lay_out(tokens, [False, *(not blank for blank in sentence.blanks[:-1])])
+    return join(tokens) if spacing == "rebuilt" else lay_out(tokens, [False] * len(tokens))
+
+
+def _tags(sentence: _Sentence, type: str, scheme: str, known: dict[str, _Tag], file: str) -> list[_Tag]:
+    found = []
+    for offset, tag in enumerate(sentence.tags):
+        pair = known.get(tag)
+        if pair is None:
+            if not _TAG.fullmatch(tag) or tag[0] not in _ALLOWED[scheme]:
+                raise FormatError(
+                    "BX113",
+                    f"the tag {_short(tag)} of token {_short(sentence.tokens[offset])} is not one of {_scheme_name(scheme)}",
+                    where=f"{file}:{sentence.line + offset}",
+                    hint="tags are O, or B, I, E, S, L, U with or without a hyphen and a type",
+                )
+            prefix, hyphen, kind = tag.partition("-")
+            pair = known[tag] = (_PREFIXES[prefix], kind if hyphen else "" if prefix == "O" else type)
+        found.append(pair)
+    if scheme in ("iob2", "iobes"):
+        _check_scheme(sentence, found, scheme, file)
+    return found
+
+
+def _mentions(tags: list[_Tag]) -> list[tuple[int, int, str]]:
+    """First token, last token and type of each mention."""
+    found: list[tuple[int, int, str]] = []
+    begin = -1
+    open_type = ""
+    for index, (prefix, kind) in enumerate(tags):
+        goes_on = prefix in (_GO_ON, _END) and begin >= 0 and kind == open_type
+        if begin >= 0 and not goes_on:
+            found.append((begin, index - 1, open_type))
+            begin = -1
+        if prefix != _OUTSIDE and not goes_on:
+            begin, open_type = index, kind
+        if prefix in (_END, _SINGLE):
+            found.append((begin, index, kind))
+            begin = -1
+    if begin >= 0:
+        found.append((begin, len(tags) - 1, open_type))
+    return found
+
+
+def _check_scheme(sentence: _Sentence, tags: list[_Tag], scheme: str, file: str) -> None:
+    """IOB2: a mention begins with B. IOBES: it is S alone, or begins with B and ends with E."""
+    inside = ""
+    is_open = False
+    for offset, (prefix, kind) in enumerate([*tags, (_OUTSIDE, "")]):
+        goes_on = prefix in (_GO_ON, _END)
+        unended = scheme == "iobes" and is_open and not goes_on
+        if unended or (goes_on and not (is_open and kind == inside)):
+            tag = sentence.tags[offset] if offset < len(tags) else "the end of the sentence"
+            raise FormatError(
+                "BX113",
+                f"{_short(tag)} cannot follow here in {_scheme_name(scheme)}",
+                where=f"{file}:{sentence.line + min(offset, len(tags) - 1)}",
+                hint="leave the scheme to be told from the tags, or repair them",
+            )
+        is_open = prefix in (_BEGIN, _GO_ON)
+        inside = kind
+
+
+def _scheme_name(scheme: str) -> str:
+    return "IOB1, IOB2, IOBES or BILOU" if scheme == "auto" else scheme.upper()
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "…")
+
+
+def _choice(name: str, value: str, allowed: Iterable[str]) -> None:
+    if value not in allowed:
+        raise UsageError("BX001", f"{name} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
+
+
+def _sniff(name: str, head: bytes) -> bool:
+    if name.endswith((".json", ".jsonl", ".xml", ".csv", ".ann")):
+        return False
+    text = head.decode("utf-8", "ignore").removeprefix("\ufeff")
+    seen = text.split("\n")
+    if len(head) >= 4096:
+        del seen[-1]
+    found = 0
+    for line in seen:
+        line = line.removesuffix("\r")
+        if not line.strip() or line.startswith(MARK):
+            continue
+        columns = line.split("\t") if "\t" in line else line.split()
+        if len(columns) >= 3 and columns[-1] in ("+", "-"):
+            del columns[-1]
+        if not (2 <= len(columns) <= 4 and _TAG.fullmatch(columns[-1])):
+            return False
+        found += 1
+    return found > 0
+
+
+FORMAT = Format(
+    name="conll",
+    title="CoNLL columns (IOB1, IOB2, IOBES, HUNER)",
+    suffixes=(".conll", ".iob", ".iob2", ".bio", ".tsv"),
+    holds=HOLDS,
+    sniff=_sniff,
+    read=read,
+    write=write,
+)
