@@ -1,0 +1,191 @@
+"""The card of a corpus: what it holds, where it comes from, and what must be found in it.
+
+A card is a YAML file, `cards/NAME.yaml`. Every key is checked: an unknown one is refused and its nearest neighbour named.
+Paths are relative to the corpora directory; `x.tsv` and `x.tsv.gz` name the same file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from biomux.errors import CorpusError
+
+NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+GitId = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Counts(_Part):
+    """What a split holds, as loaded. What is None is not counted; a map gives the count of each type or label."""
+
+    documents: Count | None = None
+    sentences: Count | None = None
+    tokens: Count | None = None
+    words: Count | None = None
+    mentions: dict[str, Count] | None = None
+    relations: dict[str, Count] | None = None
+    labels: dict[str, Count] | None = None
+    pairs: Count | None = None
+    questions: Count | None = None
+
+
+class FormatOf(_Part):
+    """The format that reads the files, with the options its reader takes."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+
+class Home(_Part):
+    """Where the public copy is: a path in a repository at a commit, or a site."""
+
+    repository: str | None = None
+    path: str | None = None
+    commit: GitId | None = None
+    site: str | None = None
+    note: str | None = None
+
+
+class File(_Part):
+    """One file of the corpus. `sha256` and `bytes` are of the uncompressed content; `blob` is git's id of it."""
+
+    path: str
+    sha256: Sha256 | None = None
+    bytes: Count | None = None
+    blob: GitId | None = None
+    source: str | None = None
+    """The path in the home's repository, if the file lies there as it is."""
+    home: Home | None = None
+    """Its own home, if not the card's."""
+    url: str | None = None
+    """A direct address, if it is not the raw file in the home's repository."""
+    made: str | None = None
+    """How it was made, if no home has it as it is."""
+
+
+class Made(_Part):
+    """A split cut here from another one, by seed; `group` says what stays on one side (see `biomux.corpora.splits`)."""
+
+    origin: str = Field(alias="from")
+    fraction: Annotated[float, Field(gt=0, lt=1)]
+    seed: int
+    group: str
+
+
+class Ids(_Part):
+    """Documents chosen by their ids: those in a file or list, or all but those."""
+
+    file: str | None = None
+    listed: tuple[str, ...] = Field(default=(), alias="list")
+    keep: bool = True
+    """True: only these. False: all but these."""
+
+
+class Split(_Part):
+    """One part of a corpus: files, or a cut made from another split."""
+
+    files: tuple[str, ...] = ()
+    members: str | None = None
+    """Of an archive, the members whose path matches this pattern."""
+    ids: Ids | None = None
+    made: Made | None = None
+    format: FormatOf | None = None
+    """How these files are read, if not as the card says."""
+    labelled: bool = True
+    counts: Counts = Counts()
+
+    @model_validator(mode="after")
+    def _files_or_made(self) -> Split:
+        if bool(self.files) == bool(self.made):
+            raise ValueError("give either files or made, not both and not neither")
+        return self
+
+
+class Licence(_Part):
+    """The licence in the words of whoever states it, and who that is."""
+
+    name: str
+    stated: str
+
+
+class Card(_Part):
+    """Everything known about a corpus before its first byte is read."""
+
+    name: Annotated[str, Field(pattern=NAME)]
+    title: str
+    tasks: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    format: FormatOf | None = None
+    rename: dict[str, str] = {}
+    """Types as the files have them → types as the corpus gives them."""
+    files: tuple[File, ...] = ()
+    splits: dict[str, Split] = {}
+    home: Home
+    licence: tuple[Licence, ...]
+    citation: tuple[str, ...]
+    credentialed: bool = False
+    apply: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Card:
+        known = {file.path for file in self.files}
+        for name, split in self.splits.items():
+            wanted = {*split.files, *([split.ids.file] if split.ids and split.ids.file else [])}
+            if wanted - known:
+                raise ValueError(f"split {name} names files that are not listed: {', '.join(sorted(wanted - known))}")
+            if split.made and not (self.splits.get(split.made.origin) and self.splits[split.made.origin].files):
+                raise ValueError(f"split {name} is made from {split.made.origin!r}, which has no files")
+        if any(split.files for split in self.splits.values()) and self.format is None:
+            raise ValueError("there are files but no format")
+        if self.credentialed and not self.apply:
+            raise ValueError("a credentialed corpus must say how to apply")
+        return self
+
+    def cuts(self, split: str) -> tuple[str, ...]:
+        """The splits that are cut out of this one, in the order of the card."""
+        return tuple(name for name, other in self.splits.items() if other.made and other.made.origin == split)
+
+
+def parse(data: object, *, where: str) -> Card:
+    """A card from the content of its YAML file; every fault is told at once."""
+    try:
+        return Card.model_validate(data)
+    except ValidationError as error:
+        faults = [_fault(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()]
+        raise CorpusError(
+            "BX206", f"the card is not valid: {'; '.join(faults)}", where=where, hint="correct these keys"
+        ) from None
+
+
+def _fault(place: tuple[int | str, ...], kind: str, message: str) -> str:
+    path = " → ".join(map(str, place)) or "card"
+    if kind != "extra_forbidden":
+        return f"{path}: {message.removeprefix('Value error, ')}"
+    near = difflib.get_close_matches(str(place[-1]), _keys(place[:-1]), n=1, cutoff=0.0)
+    return f"{path}: there is no such key" + (f", did you mean {near[0]!r}?" if near else "")
+
+
+def _keys(place: tuple[int | str, ...]) -> list[str]:
+    """The keys that the card allows at a place."""
+    models: dict[str, type[_Part]] = {
+        "format": FormatOf,
+        "files": File,
+        "home": Home,
+        "splits": Split,
+        "ids": Ids,
+        "made": Made,
+        "counts": Counts,
+        "licence": Licence,
+    }
+    named = [models[str(step)] for step in place if str(step) in models]
+    model = named[-1] if named else Card
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -1,0 +1,187 @@
+"""A corpus: its card, and its documents split by split.
+
+>>> for document in load("bc5cdr[Chemical]", "train"):     # doctest: +SKIP
+...     print(document.id, len(document.spans))
+bc5cdr/train:1 2
+
+"train+devel" gives one after the other. Documents come lazily; reading a corpus twice reads its files twice.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from biomux import formats
+from biomux.corpora import catalogue, directory, view
+from biomux.corpora.splits import side
+from biomux.errors import CorpusError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from biomux.corpora.card import Card, Ids, Split
+    from biomux.document import Document
+    from biomux.errors import FormatError
+    from biomux.formats import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus in a directory; `types` maps the types that this view keeps to what they are called, None for all."""
+
+    card: Card
+    root: Path
+    types: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that the card names."""
+        return tuple(self.card.splits)
+
+    def documents(self, split: str, *, on_error: Callable[[FormatError], None] = formats.stop) -> Iterator[Document]:
+        """The documents of a split, or of several joined by "+". What is missing is told now, what is malformed later."""
+        parts = [self._part(name.strip(), on_error) for name in split.split("+")]
+        return chain.from_iterable(parts)
+
+    def _part(self, name: str, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
+        if name not in self.card.splits:
+            near = difflib.get_close_matches(name, self.splits, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise CorpusError(
+                "BX207",
+                f"corpus {self.name!r} has no split {name!r}",
+                hint=f"{hint}it has: {', '.join(self.splits) or 'none'}",
+            )
+        split = self.card.splits[name]
+        given = split.made.origin if split.made else name
+        origin = self.card.splits[given]
+        files = [(path, self._find(path)) for path in origin.files]
+        ids = self._ids(origin.ids) if origin.ids else None
+        read = self._read(origin, [path for _, path in files], ids, on_error)
+        cuts = [(cut, made) for cut in self.card.cuts(given) if (made := self.card.splits[cut].made)]
+        if cuts:
+            wanted = name if split.made else None
+            read = (document for document in read if side(document, cuts) == wanted)
+        return self._named(read, name, single=len(files) == 1)
+
+    def _read(
+        self,
+        split: Split,
+        files: Iterable[Path],
+        ids: tuple[frozenset[str], bool] | None,
+        on_error: Callable[[FormatError], None],
+    ) -> Iterator[Document]:
+        chosen = split.format or self.card.format
+        if chosen is None:
+            raise CorpusError("BX206", "there are files but no format", where=f"card {self.name!r}", hint="name one")
+        for path in files:
+            for source in _sources(path, split.members):
+                stem = f"{source.stem}:"
+                for document in formats.read_source(source, format=chosen.name, on_error=on_error, **chosen.options):
+                    if ids is None or (document.id.removeprefix(stem) in ids[0]) == ids[1]:
+                        yield document
+
+    def _named(self, documents: Iterable[Document], split: str, *, single: bool) -> Iterator[Document]:
+        """Documents with ids that are unique in the house, and the types of this view."""
+        seen: dict[str, int] = {}
+        rename = self.card.rename
+        for document in documents:
+            local = document.id
+            if single and ":" in local:
+                local = local.rpartition(":")[2]
+            again = seen[local] = seen.get(local, 0) + 1
+            name = f"{self.name}/{split}:{local}" + (f"#{again}" if again > 1 else "")
+            renamed = document.spans
+            if rename:
+                renamed = tuple(replace(span, type=rename.get(span.type, span.type)) for span in document.spans)
+            named = replace(document, id=name, spans=renamed)
+            yield named if self.types is None else view.keep(named, self.types)
+
+    def _ids(self, chosen: Ids) -> tuple[frozenset[str], bool]:
+        found = set(chosen.listed)
+        if chosen.file:
+            found |= _id_file(self._find(chosen.file))
+        return frozenset(found), chosen.keep
+
+    def _find(self, path: str) -> Path:
+        found = directory.locate(self.root, path)
+        if found is None:
+            raise missing(self.card, path, self.root)
+        return found
+
+
+def get(
+    name: str,
+    *,
+    directory: str | Path | None = None,
+    types: Iterable[str] | Mapping[str, str] | None = None,
+) -> Corpus:
+    """The corpus of that name, or a view of it: "bc5cdr[Chemical]", or `types=` (a mapping renames)."""
+    from biomux.corpora.directory import find
+
+    base, kept = view.parse(name)
+    card = catalogue.card(base)
+    if types is not None:
+        if kept is not None:
+            raise CorpusError("BX207", f"types are given twice for {name!r}", hint="use brackets or types=, not both")
+        kept = dict(types) if hasattr(types, "keys") else {one: one for one in types}  # type: ignore[call-overload]
+    if kept is not None:
+        view.check_types(kept, card.types, corpus=base)
+    if card.credentialed and not card.splits:
+        raise not_open(card)
+    return Corpus(card, find(directory), kept)
+
+
+def load(
+    name: str,
+    split: str,
+    *,
+    directory: str | Path | None = None,
+    types: Iterable[str] | Mapping[str, str] | None = None,
+    on_error: Callable[[FormatError], None] = formats.stop,
+) -> Iterator[Document]:
+    """The documents of a corpus' split ("train", "devel", "test", or "train+devel"), lazily."""
+    return get(name, directory=directory, types=types).documents(split, on_error=on_error)
+
+
+def missing(card: Card, path: str, root: Path) -> CorpusError:
+    """The error for a file that is not in the corpora directory."""
+    return CorpusError(
+        "BX203",
+        f"corpus {card.name!r} lacks {path!r} in the corpora directory {str(root)!r}",
+        hint=f"`biomux corpora fetch {card.name}` gets it, or says where it is",
+    )
+
+
+def not_open(card: Card) -> CorpusError:
+    """The error for a corpus that its holders give out on application only."""
+    return CorpusError("BX205", f"corpus {card.name!r} is given out on application only", hint=card.apply)
+
+
+def _sources(path: Path, members: str | None) -> Iterator[Source]:
+    if members is None:
+        yield formats.of_path(path)
+        return
+    for source in formats.sources(path):
+        if fnmatchcase(source.name.rpartition("!")[2], members):
+            yield source
+
+
+def _id_file(path: Path) -> set[str]:
+    """The ids in a file: one a line, or the keys of a JSON object."""
+    import json
+
+    with formats.of_path(path).open() as stream:
+        text = stream.read().decode("utf-8")
+    if text.lstrip().startswith("{"):
+        return set(json.loads(text))
+    return {line.strip() for line in text.splitlines() if line.strip()}
