@@ -35,6 +35,7 @@ CODES: dict[str, str] = {
     "BX120": "a format cannot be written, or cannot hold this document at all",
     "BX121": "a record is longer than the stated limit",
     "BX122": "a file is of a later version than this Biomux reads",
+    "BX130": "the target format cannot hold everything, and that was forbidden",
     "BX701": "documents are on one side of a score and not on the other",
     "BX702": "two documents of one side of a score have the same id",
     "BX703": "gold and prediction have different texts",

@@ -7,8 +7,8 @@ onnxruntime, lxml, torch) still belong inside functions, since a module is also 
 The docstring of a command is its help: a first line (the same as in the table below), paragraphs, and at least one example in
 an indented block that begins with `biomux NAME`.
 
-Exit codes: 0 fine; 1 a mistake of ours; 2 an error that the user can mend; 3 done, but records were skipped as asked;
-130 stopped by Ctrl-C; 141 the reader of our output went away; 143 stopped by SIGTERM.
+Exit codes: 0 fine; 1 a mistake of ours; 2 an error that the user can mend; 130 stopped by Ctrl-C; 141 the
+reader of our output went away; 143 stopped by SIGTERM.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
 }
 """Name → where it is and what it does, in the order of `biomux --help`."""

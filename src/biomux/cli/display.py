@@ -36,7 +36,9 @@ def table(
 
 
 class Progress:
-    """How far something is; `advance` by as much as has been done since the last call."""
+    """How far something is: `advance` by what has been done since the last call, or say how far it has come with `reach`."""
+
+    every = EVERY_SECONDS
 
     def __init__(self, what: str, *, total: float | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
@@ -44,14 +46,17 @@ class Progress:
         self._begun = self._told = time.monotonic()
 
     def advance(self, amount: float) -> None:
-        self.done += amount
-        self._show()
+        self.reach(self.done + amount)
 
-    def _show(self) -> None:
-        now = time.monotonic()
-        if now - self._told >= EVERY_SECONDS:
-            self._told = now
-            print(self.line(), file=sys.stderr, flush=True)
+    def reach(self, amount: float) -> None:
+        self.done = amount
+        if self.due():
+            self._told = time.monotonic()
+            self._tell()
+
+    def due(self) -> bool:
+        """Whether it is time to show something: ask before measuring what costs time to measure."""
+        return time.monotonic() - self._told >= self.every
 
     def line(self) -> str:
         """One line of plain text: how much of how much, and the time left."""
@@ -62,6 +67,9 @@ class Progress:
         left = (time.monotonic() - self._begun) * (1 - share) / share if share else None
         remaining = "" if left is None else f", {duration(left)} left"
         return f"{self.what}: {done} of {amount(self.total, self.unit)} ({share:.0%}){remaining}"
+
+    def _tell(self) -> None:
+        print(self.line(), file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -88,7 +96,9 @@ def progress(what: str, *, total: float | None = None, unit: str = "documents") 
         task = shown.add_task(what, total=total)
 
         class Bar(Progress):
-            def _show(self) -> None:
+            every = 0.1
+
+            def _tell(self) -> None:
                 shown.update(task, completed=int(self.done))
 
         yield Bar(what, total=total, unit=unit)

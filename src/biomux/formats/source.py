@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 GZIP_MAGIC = b"\x1f\x8b"
+_TAR = (".tar", ".tar.gz", ".tgz")
 MAX_LINE = 64 * 1024 * 1024
 """Bytes in one line: the longest record of a line-based format that is read."""
 
@@ -75,37 +76,51 @@ def of_bytes(name: str, data: bytes) -> Source:
 
 
 def of_stdin() -> Source:
-    """Standard input, streamed. Its first bytes are kept, so that its format can be recognised before it is read, once."""
-    kept: list[bytes] = []
+    """Standard input, streamed."""
+    return _of_pipe("<stdin>", lambda: sys.stdin.buffer)
 
-    def open_stdin() -> BinaryIO:
+
+def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
+    """Bytes that come only once. The first are kept, so that the format can be recognised before the rest is read, once."""
+    kept: list[tuple[bytes, BinaryIO]] = []
+
+    def open_pipe() -> BinaryIO:
         if not kept:
-            kept.append(_first_bytes(sys.stdin.buffer))
-        replay = _Replay(kept[0], sys.stdin.buffer)
-        raw: io.RawIOBase = (
-            _Unzipped("<stdin>", io.BufferedReader(replay)) if kept[0].startswith(GZIP_MAGIC) else replay
-        )
+            stream = take()
+            kept.append((_first_bytes(stream), stream))
+        first, stream = kept[0]
+        replay = _Replay(first, stream)
+        raw: io.RawIOBase = _Unzipped(name, io.BufferedReader(replay)) if first.startswith(GZIP_MAGIC) else replay
         return io.BufferedReader(raw, 1 << 16)
 
-    return Source("<stdin>", open_stdin, lambda _: None)
+    return Source(name, open_pipe, lambda _: None)
 
 
 def sources(where: str | Path) -> Iterator[Source]:
     """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
 
-    Files come in sorted order; hidden ones, macOS leftovers and checksums' side files are passed over.
+    Files come in sorted order; hidden ones, macOS leftovers and checksums' side files are passed over. Pipes ("-" and the shell's
+    `<(...)`) are streamed.
     """
-    text = str(where)
-    if text == "-":
+    if str(where) == "-":
         yield of_stdin()
         return
+    for path in files(where):
+        yield from _file_sources(path)
+
+
+def files(where: str | Path) -> Iterator[Path]:
+    """The paths of `sources`: archives as themselves, standard input left out."""
+    text = str(where)
     path = Path(text)
+    if text == "-":
+        return
     if path.is_dir():
         for file in sorted(path.rglob("*")):
             if file.is_file() and _wanted(file.relative_to(path).as_posix()):
-                yield from _file_sources(file)
+                yield file
     elif path.exists():
-        yield from _file_sources(path)
+        yield path
     elif glob.has_magic(text):
         matches = sorted(glob.glob(text, recursive=True))
         if not matches:
@@ -114,11 +129,20 @@ def sources(where: str | Path) -> Iterator[Source]:
                 f"nothing matches {text!r}",
                 hint="check the pattern, and quote it so that the shell leaves it alone",
             )
-        for match in matches:
-            if Path(match).is_file():
-                yield from _file_sources(Path(match))
+        yield from (path for path in map(Path, matches) if path.is_file())
     else:
         raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
+
+
+def is_archive(path: Path) -> bool:
+    """Whether `sources` looks inside: a zip or tar file, by its name."""
+    return path.name.endswith((".zip", *_TAR))
+
+
+def position(stream: BinaryIO) -> int:
+    """Stored bytes (of gzip: compressed ones) taken so far from what a file's `Source.open` gave; for progress."""
+    raw = getattr(stream, "raw", None)
+    return raw.stored() if isinstance(raw, _Unzipped) else stream.tell()
 
 
 def lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -208,10 +232,11 @@ def _wanted(name: str) -> bool:
 
 
 def _file_sources(path: Path) -> Iterator[Source]:
-    name = path.name
-    if name.endswith(".zip"):
+    if not path.is_file():
+        yield _of_pipe(str(path), lambda: _open_file(path))
+    elif path.name.endswith(".zip"):
         yield from _zip_sources(path)
-    elif name.endswith((".tar", ".tar.gz", ".tgz")):
+    elif path.name.endswith(_TAR):
         yield from _tar_sources(path)
     else:
         yield of_path(path)
@@ -276,6 +301,9 @@ class _Unzipped(io.RawIOBase):
             ) from error
         buffer[: len(data)] = data
         return len(data)
+
+    def stored(self) -> int:
+        return self._raw.tell()
 
     def close(self) -> None:
         if not self.closed:

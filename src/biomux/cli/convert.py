@@ -1,0 +1,345 @@
+"""`biomux convert`: documents from one format to another."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from biomux import formats
+from biomux.cli import sentence
+from biomux.cli.display import progress
+from biomux.errors import DocumentError, FormatError, UsageError
+from biomux.formats.source import files, folder_target, is_archive, position, target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.cli.display import Progress
+    from biomux.document import Document
+    from biomux.formats import Format, Loss, Source
+
+SHOWN = 20
+"""Skipped records that are listed at the end; `--skipped` keeps all."""
+
+
+class OnError(StrEnum):
+    """What to do at a malformed record."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+def _complete(incomplete: str) -> list[str]:
+    return [name for name in formats.names() if name.startswith(incomplete)]
+
+
+def command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE... TARGET",
+            help="Files, folders, quoted globs, zip or tar archives, or - for standard input; last, where to write, or - for standard output.",
+        ),
+    ],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="FORMAT", help="Format of the sources; else recognised.", autocompletion=_complete
+        ),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="FORMAT", help="Format of the target; else by its suffix.", autocompletion=_complete
+        ),
+    ] = None,
+    on_error: Annotated[
+        OnError, typer.Option("--on-error", help="At a malformed record: stop, or skip it and say so at the end.")
+    ] = OnError.stop,
+    skipped: Annotated[
+        Path | None, typer.Option("--skipped", metavar="FILE", help="Write every skipped record's error to this file.")
+    ] = None,
+    strict_loss: Annotated[
+        bool,
+        typer.Option("--strict-loss", help="Fail, and write nothing, if the target format cannot hold everything."),
+    ] = False,
+) -> None:
+    """Convert documents from one format to another.
+
+    Formats are recognised by name and content and stated; see biomux formats for their names. Gzip is transparent both ways:
+    a target that ends in .gz is compressed.
+
+    Several files go into one target file. If TARGET is a folder (it exists, or its name ends in /), each source file gets a
+    file of its own there, under the same relative path; a source that was gzipped stays so.
+
+    What the target format cannot hold is counted and told. A target appears only when it is whole: an interrupted or failed
+    conversion leaves nothing behind. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
+
+    Examples:
+
+        biomux convert corpus.tsv corpus.jsonl
+        biomux convert 'corpus/*.tsv' all.jsonl.gz --on-error skip --skipped bad.txt
+        biomux convert pubmed/ out/ --from pubmed --to bioc-json
+        zcat corpus.xml.gz | biomux convert - - --to jsonl | head -3
+    """
+    if len(paths) < 2:
+        raise UsageError("BX001", "there is no TARGET", hint="give at least one source, then the target")
+    if skipped and on_error is OnError.stop:
+        raise UsageError("BX001", "--skipped needs --on-error skip", hint="add it, or leave --skipped out")
+    *wheres, goal = paths
+    if wheres.count("-") > 1:
+        raise UsageError("BX001", "standard input can be read only once", hint="name - once")
+    chosen = _target_format(goal, to)
+    with ExitStack() as stack:
+        log = stack.enter_context(target(skipped)) if skipped else None
+        skips = _Skips(log) if on_error is OnError.skip else None
+        total = _stored_bytes(wheres)
+        shown = stack.enter_context(progress("converting", total=total, unit="bytes" if total else "documents"))
+        reading = _Reading(format=from_, on_error=skips or _stop, shown=shown)
+        losses = _Losses(strict=strict_loss, at_once=goal == "-")
+        if goal != "-" and chosen.write and _is_folder(goal):
+            _each_its_own(wheres, Path(goal), chosen, reading, losses)
+        else:
+            _all_into_one(wheres, goal, chosen, reading, losses)
+    read_as = ", ".join(
+        f"{count:,} {'file' if count == 1 else 'files'} as {name}" for name, count in reading.formats.items()
+    )
+    _note(
+        f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {reading.spans:,} spans as {chosen.name}"
+    )
+    losses.report()
+    if skips:
+        skips.report(skipped)
+
+
+def _target_format(goal: str, to: str | None) -> Format:
+    if to is None and (goal == "-" or _is_folder(goal)):
+        raise UsageError("BX001", f"the format of {goal!r} cannot be told from its name", hint="name it with --to")
+    chosen = formats.get(to) if to else formats.guess_target(Path(goal))
+    if chosen.write is None and chosen.write_folder is None:
+        raise UsageError("BX120", f"format {chosen.name!r} can only be read", hint="write to another format")
+    if chosen.write is None and goal == "-":
+        raise UsageError(
+            "BX120", f"format {chosen.name!r} is a folder of files", hint="name a new folder as the target"
+        )
+    return chosen
+
+
+def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: _Reading, losses: _Losses) -> None:
+    def documents() -> Iterator[Document]:
+        for _, source in _sources(wheres, reading.on_error):
+            if goal != "-" and Path(goal).is_file() and Path(source.name).exists() and Path(goal).samefile(source.name):
+                raise UsageError("BX001", "the target is one of the sources", where=goal, hint="name another target")
+            yield from reading.documents(source)
+
+    if chosen.write is None:
+        assert chosen.write_folder is not None
+        with folder_target(Path(goal)) as folder:
+            chosen.write_folder(documents(), folder, on_loss=losses)
+            losses.must_be_none()
+    else:
+        with _stdout() if goal == "-" else target(Path(goal)) as stream:
+            chosen.write(documents(), stream, on_loss=losses)
+            losses.must_be_none()
+
+
+def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Reading, losses: _Losses) -> None:
+    assert chosen.write is not None
+    taken: dict[Path, str] = {}
+    for where, source in _sources(wheres, reading.on_error):
+        try:
+            found = reading.format_of(source)
+            path = folder / _relative(where, source, found, chosen)
+        except FormatError as error:
+            reading.on_error(error)
+            continue
+        if path in taken:
+            raise UsageError(
+                "BX001",
+                f"{taken[path]!r} and {source.name!r} would both become {str(path)!r}",
+                hint="convert them into different folders",
+            )
+        taken[path] = source.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with target(path) as stream:
+            chosen.write(reading.documents(source), stream, on_loss=losses)
+            losses.must_be_none()
+
+
+@dataclass
+class _Reading:
+    """Reads sources one after the other and keeps count."""
+
+    format: str | None
+    on_error: Callable[[FormatError | DocumentError], None]
+    shown: Progress
+    formats: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    spans: int = 0
+    _behind: int = 0
+
+    def format_of(self, source: Source) -> Format:
+        return formats.get(self.format) if self.format else formats.guess(source)
+
+    def documents(self, source: Source) -> Iterator[Document]:
+        opened: list[BinaryIO] = []
+
+        def open_watched() -> BinaryIO:
+            opened[:] = [source.open()]
+            return opened[0]
+
+        try:
+            found = self.format_of(source)
+            if found.name not in self.formats:
+                _note(f"reading {source.name} as {found.name} ({found.title})")
+            self.formats[found.name] = self.formats.get(found.name, 0) + 1
+            for document in found.read(replace(source, open=open_watched), on_error=self.on_error):
+                self.count += 1
+                self.spans += len(document.spans)
+                self._show(opened)
+                yield document
+        except (FormatError, DocumentError) as error:
+            self.on_error(error)
+        self._behind += source.size or 0
+
+    def _show(self, opened: list[BinaryIO]) -> None:
+        if self.shown.unit != "bytes":
+            self.shown.advance(1)
+        elif self.shown.due() and opened and not opened[0].closed:
+            self.shown.reach(self._behind + position(opened[0]))
+
+
+class _Skips:
+    """Takes the errors of records that are skipped: counts them, keeps the first, logs all."""
+
+    def __init__(self, log: BinaryIO | None) -> None:
+        self.count = 0
+        self.first: list[str] = []
+        self._log = log
+
+    def __call__(self, error: FormatError | DocumentError) -> None:
+        self.count += 1
+        if self.count <= SHOWN:
+            self.first.append(sentence(error))
+        if self._log:
+            self._log.write(f"{sentence(error)}\n".encode("utf-8", "backslashreplace"))
+
+    def report(self, log: Path | None) -> None:
+        if self.count:
+            _note(f"skipped {self.count:,}:")
+            for line in self.first:
+                _note(f"  {line}")
+            if self.count > SHOWN:
+                _note(f"  and {self.count - SHOWN:,} more" + (f": see {log}" if log else "; --skipped FILE keeps all"))
+
+
+class _Losses:
+    """Takes what the target cannot hold: sums it by feature, with the first as an example."""
+
+    def __init__(self, *, strict: bool, at_once: bool) -> None:
+        self.counts: dict[str, int] = {}
+        self.example: dict[str, Loss] = {}
+        self._strict = strict
+        self._at_once = strict and at_once
+
+    def __call__(self, loss: Loss) -> None:
+        self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
+        self.example.setdefault(loss.feature, loss)
+        if self._at_once:
+            self.must_be_none()
+
+    def must_be_none(self) -> None:
+        if self._strict and self.counts:
+            self.report()
+            raise FormatError(
+                "BX130",
+                f"the target format cannot hold {', '.join(self.counts)}",
+                hint="choose a format that can (see 'biomux formats'), or leave out --strict-loss",
+            )
+
+    def report(self) -> None:
+        for feature, count in self.counts.items():
+            example = self.example[feature]
+            detail = f": {example.detail}" if example.detail else ""
+            _note(f"lost: {feature} ({count:,}), for instance in document {example.document!r}{detail}")
+
+
+def _sources(wheres: list[str], on_error: Callable[[FormatError], None]) -> Iterator[tuple[str, Source]]:
+    """Every source, with the argument that it came from. At least one, or it is an error."""
+    count = 0
+    for where in wheres:
+        try:
+            for source in formats.sources(where):
+                count += 1
+                yield where, source
+        except FormatError as error:
+            on_error(error)
+    if not count:
+        raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
+
+
+def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path:
+    """Where in the target folder a source's file goes: its path below what was asked for, with the target's suffix."""
+    if where == "-":
+        return Path("stdin" + chosen.suffixes[0])
+    outer, _, member = source.name.partition("!")
+    path = Path(outer).relative_to(_root(where)).as_posix()
+    if member:
+        if ".." in PurePosixPath(member).parts or PurePosixPath(member).is_absolute():
+            raise FormatError(
+                "BX113", "the name of an archive's member leads elsewhere", where=source.name, hint="unpack it by hand"
+            )
+        path = f"{path.removesuffix('.gz').rpartition('.')[0]}/{member}"
+    packed = ".gz" if path.endswith(".gz") else ""
+    path = path.removesuffix(".gz")
+    suffix = max((s for s in found.suffixes if path.endswith(s)), key=len, default=PurePosixPath(path).suffix)
+    return Path(path.removesuffix(suffix) + chosen.suffixes[0] + packed)
+
+
+def _root(where: str) -> Path:
+    """The folder that a path's or a glob's files are named from."""
+    path = Path(where)
+    if path.is_dir():
+        return path
+    while path.parent != path and (path.is_file() or glob.has_magic(str(path))):
+        path = path.parent
+    return path
+
+
+def _is_folder(goal: str) -> bool:
+    return goal.endswith(("/", os.sep)) or Path(goal).is_dir()
+
+
+def _stored_bytes(wheres: Iterable[str]) -> int | None:
+    """All bytes to be read, or None where that cannot be known beforehand."""
+    total = 0
+    for where in wheres:
+        if where == "-":
+            return None
+        for path in files(where):
+            if is_archive(path) or not path.is_file():
+                return None
+            total += path.stat().st_size
+    return total
+
+
+@contextmanager
+def _stdout() -> Iterator[BinaryIO]:
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+def _stop(error: FormatError | DocumentError) -> None:
+    raise error
+
+
+def _note(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
