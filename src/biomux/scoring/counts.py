@@ -13,13 +13,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-Value = TypeVar("Value", "Counts", "Spread")
+Value = TypeVar("Value", bound="Addable")
+
+
+class Addable(Protocol):
+    """Anything that adds up with its own kind."""
+
+    def __add__(self: Value, other: Value, /) -> Value: ...
+
+
+def merged(left: Mapping[str, Value], right: Mapping[str, Value]) -> dict[str, Value]:
+    """Both mappings; values under the same key are added."""
+    both = dict(left)
+    for key, value in right.items():
+        both[key] = both[key] + value if key in both else value
+    return both
 
 
 def ratio(part: float, whole: float) -> float:
@@ -140,7 +154,7 @@ class Table:
     spread: Spread = field(default_factory=Spread)
 
     def __add__(self, other: Table) -> Table:
-        return Table(_merge(self.types, other.types), _merge(self.spreads, other.spreads), self.spread + other.spread)
+        return Table(merged(self.types, other.types), merged(self.spreads, other.spreads), self.spread + other.spread)
 
     @property
     def micro(self) -> Counts:
@@ -212,10 +226,3 @@ def _row(counts: Counts, errors: Average) -> dict[str, Any]:
         "f1": counts.f1,
         "f1_error": None if math.isnan(errors.f1) else errors.f1,
     }
-
-
-def _merge(left: Mapping[str, Value], right: Mapping[str, Value]) -> dict[str, Value]:
-    merged = dict(left)
-    for key, value in right.items():
-        merged[key] = merged[key] + value if key in merged else value
-    return merged

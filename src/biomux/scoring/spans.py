@@ -7,7 +7,8 @@
 | type | it shares a character with a gold span of its type |
 | overlap | it shares a character with a gold span, whatever the type |
 | word | strict, after both are widened to whole words: what conlleval counts |
-| piece | strict, after a word's label is copied to all its pieces: paper C's figure, for comparison only |
+| piece | strict, on the chunks of pieces that carry their word's tag: paper C's figure, for comparison only |
+| semeval | SemEval-2013's outcomes: `SpanScores.outcomes`, with four figures of their own |
 
 A span counts once, however often it is listed. Pairs are one to one by the rule in `biomux.scoring.pairing`. Where a matching ignores
 types, a pair counts for its gold type. A type that only one side knows is an ordinary type: all missed, or all spurious.
@@ -16,29 +17,39 @@ types, a pair counts for its gold type. A type that only one side knows is an or
 >>> gold = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
 >>> predicted = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(8, 21, "disease")))
 >>> scores = score([(gold, predicted)])
->>> scores["strict"].f1, scores["type"].f1
-(0.5, 1.0)
+>>> scores["strict"].f1, scores["type"].f1, scores.semeval("partial").f1
+(0.5, 1.0, 0.75)
 """
 
 from __future__ import annotations
 
-from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from biomux.errors import ScoreError, UsageError
-from biomux.scoring.counts import Counts, Spread, Table
-from biomux.scoring.pairing import Key, keys, largest_matching, overlapping, same_place, same_type
+from biomux.document import Range
+from biomux.errors import UsageError
+from biomux.scoring.align import align
+from biomux.scoring.counts import Counts, Spread, Table, merged
+from biomux.scoring.outcomes import FIGURES, Figure, Outcomes
+from biomux.scoring.pairing import Key, keys, largest_matching, overlapping, same_place, same_type, staged
+from biomux.scoring.snapping import given_words, plain_words, to_pieces, to_words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from biomux.document import Document
 
-MATCHINGS = ("strict", "boundary", "type", "overlap")
+__all__ = ["MATCHINGS", "Rows", "SpanScores", "align", "count", "score", "score_each"]
+
+MATCHINGS = ("strict", "boundary", "type", "overlap", "word", "piece", "semeval")
+ALL_BUT_PIECE = tuple(name for name in MATCHINGS if name != "piece")
+
+Ranges = Callable[[str], Sequence[Range]]
+"""A text → the ranges of its words, or of its pieces."""
 
 Rows = dict[str, list[int]]
-"""Type → [tp, fp, fn]."""
+"""Type → [tp, fp, fn]; for semeval, type → the six numbers of `Outcomes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,7 @@ class SpanScores:
 
     documents: int = 0
     tables: Mapping[str, Table] = field(default_factory=dict)
+    outcomes: Mapping[str, Outcomes] = field(default_factory=dict)
 
     def __getitem__(self, matching: str) -> Table:
         try:
@@ -63,98 +75,172 @@ class SpanScores:
         return SpanScores(
             self.documents + other.documents,
             {name: self.tables.get(name, Table()) + other.tables.get(name, Table()) for name in names},
+            merged(self.outcomes, other.outcomes),
         )
+
+    def semeval(self, figure: str) -> Figure:
+        """SemEval-2013's strict, exact, partial or type figure, over all types."""
+        return sum(self.outcomes.values(), Outcomes()).figure(figure)
 
     def to_json(self) -> dict[str, Any]:
         """Everything as plain JSON."""
-        return {
+        scores: dict[str, Any] = {
             "documents": self.documents,
             "matchings": {name: table.to_json() for name, table in self.tables.items()},
         }
+        if self.outcomes:
+            scores["semeval"] = {name: self.semeval(name).to_json() for name in FIGURES}
+        return scores
 
 
 def score(
     pairs: Iterable[tuple[Document, Document]],
     *,
-    matchings: Sequence[str] = MATCHINGS,
+    matchings: Sequence[str] | None = None,
     types: Collection[str] | None = None,
+    words: Ranges = plain_words,
+    pieces: Ranges | None = None,
 ) -> SpanScores:
     """Score (gold, predicted) pairs, one after the other; memory does not grow with their number.
 
-    `types` limits both sides to these types: use it where gold was annotated for some types only.
+    `matchings` are all by default, "piece" only where `pieces` tells how to cut a text. `types` limits both sides to these types: use it
+    where gold was annotated for some types only. `words` cuts texts of documents that have no tokens.
     """
-    check_matchings(matchings)
-    tallies: dict[str, _Tally] = {name: _Tally() for name in matchings}
+    chosen = _chosen(matchings, pieces)
+    tallies = {name: _Tally() for name in chosen if name != "semeval"}
+    outcomes: dict[str, list[int]] = {}
     documents = 0
     for gold, predicted in pairs:
         documents += 1
-        for name, rows in count(gold, predicted, matchings=matchings, types=types).items():
-            tallies[name].add(rows)
-    return SpanScores(documents, {name: tally.table(documents) for name, tally in tallies.items()})
+        for name, rows in count(gold, predicted, matchings=chosen, types=types, words=words, pieces=pieces).items():
+            if name == "semeval":
+                for type_, row in rows.items():
+                    sums = outcomes.setdefault(type_, [0] * 6)
+                    for place, value in enumerate(row):
+                        sums[place] += value
+            else:
+                tallies[name].add(rows)
+    return SpanScores(
+        documents,
+        {name: tally.table(documents) for name, tally in tallies.items()},
+        {type_: Outcomes(*outcomes[type_]) for type_ in sorted(outcomes)},
+    )
 
 
 def score_each(
     pairs: Iterable[tuple[Document, Document]],
     *,
-    matchings: Sequence[str] = MATCHINGS,
+    matchings: Sequence[str] | None = None,
     types: Collection[str] | None = None,
+    words: Ranges = plain_words,
+    pieces: Ranges | None = None,
 ) -> Iterator[tuple[str, SpanScores]]:
     """The scores of each document on its own, with its id; their sum is what `score` returns."""
-    check_matchings(matchings)
+    chosen = _chosen(matchings, pieces)
     for gold, predicted in pairs:
-        yield gold.id, score([(gold, predicted)], matchings=matchings, types=types)
+        yield gold.id, score([(gold, predicted)], matchings=chosen, types=types, words=words, pieces=pieces)
 
 
-def check_matchings(matchings: Sequence[str]) -> None:
-    """Raise UsageError for a name that is no matching."""
+def _chosen(matchings: Sequence[str] | None, pieces: Ranges | None) -> Sequence[str]:
+    if matchings is None:
+        return MATCHINGS if pieces is not None else ALL_BUT_PIECE
     for name in matchings:
         if name not in MATCHINGS:
             raise UsageError("BX001", f"there is no matching {name!r}", hint=f"choose from {', '.join(MATCHINGS)}")
+    if "piece" in matchings and pieces is None:
+        raise UsageError(
+            "BX001", "matching 'piece' does not know the pieces", hint="give `pieces`, a tokenizer's ranges"
+        )
+    return matchings
 
 
 def count(
-    gold: Document, predicted: Document, *, matchings: Sequence[str], types: Collection[str] | None = None
+    gold: Document,
+    predicted: Document,
+    *,
+    matchings: Sequence[str],
+    types: Collection[str] | None = None,
+    words: Ranges = plain_words,
+    pieces: Ranges | None = None,
 ) -> dict[str, Rows]:
     """One document's counts by matching and type."""
     wanted, given = keys(gold.spans, types), keys(predicted.spans, types)
+    if not wanted and not given:
+        return {name: {} for name in matchings}
     equal = wanted & given
-    certain: Rows = {}
-    for key in equal:
-        _row(certain, key[2])[0] += 1
-    counted = {name: {kind: list(row) for kind, row in certain.items()} for name in matchings}
-    if len(equal) == len(wanted) == len(given):
-        return counted
     missed, spurious = sorted(wanted - equal), sorted(given - equal)
-    edges = overlapping(missed, spurious) if missed and spurious else [[] for _ in missed]
-    for name, rows in counted.items():
-        _add_rest(rows, missed, spurious, _pairs(name, missed, spurious, edges))
+    edges = overlapping(missed, spurious) if missed and spurious else None
+    cut: Sequence[Range] | None = None
+    counted: dict[str, Rows] = {}
+    for name in matchings:
+        if name in {"word", "piece"}:
+            if cut is None:
+                given_cut = given_words(gold, predicted)
+                cut = words(gold.text) if given_cut is None else given_cut
+            counted[name] = _snapped(name, wanted, given, cut, pieces(gold.text) if name == "piece" and pieces else ())
+        elif name == "semeval":
+            pairs = {} if edges is None else staged(missed, spurious, edges)
+            counted[name] = _outcome_rows(equal, missed, spurious, pairs)
+        else:
+            pairs = {} if edges is None else _pairs(name, missed, spurious, edges)
+            counted[name] = _rows(equal, missed, spurious, pairs)
     return counted
 
 
+def _snapped(name: str, wanted: set[Key], given: set[Key], words: Sequence[Range], pieces: Sequence[Range]) -> Rows:
+    if name == "word":
+        left = to_words(wanted, words)
+        right = left if wanted == given else to_words(given, words)
+    else:
+        left, right = to_pieces(wanted, words, pieces), to_pieces(given, words, pieces)
+    return _rows(left & right, left - right, right - left, {})
+
+
 def _pairs(name: str, missed: list[Key], spurious: list[Key], edges: list[list[int]]) -> dict[int, int]:
-    if name == "strict" or not (missed and spurious):
-        return {}
     if name == "boundary":
         return same_place(missed, spurious)
     if name == "type":
         return same_type(missed, spurious, edges)
-    return largest_matching(edges)
+    return largest_matching(edges) if name == "overlap" else {}
 
 
-def _add_rest(rows: Rows, missed: list[Key], spurious: list[Key], pairs: Mapping[int, int]) -> None:
+def _rows(equal: Iterable[Key], missed: Iterable[Key], spurious: Iterable[Key], pairs: Mapping[int, int]) -> Rows:
+    rows: Rows = {}
+    for key in equal:
+        _row(rows, key[2])[0] += 1
     for place, key in enumerate(missed):
         _row(rows, key[2])[0 if place in pairs else 2] += 1
     taken = set(pairs.values())
     for place, key in enumerate(spurious):
         if place not in taken:
             _row(rows, key[2])[1] += 1
+    return rows
 
 
-def _row(rows: Rows, type: str) -> list[int]:
+def _row(rows: Rows, type: str, size: int = 3) -> list[int]:
     row = rows.get(type)
     if row is None:
-        row = rows[type] = [0, 0, 0]
+        row = rows[type] = [0] * size
     return row
+
+
+def _outcome_rows(equal: set[Key], missed: list[Key], spurious: list[Key], pairs: Mapping[int, int]) -> Rows:
+    rows: Rows = {}
+    for key in equal:
+        _row(rows, key[2], 6)[0] += 1
+    for place, key in enumerate(missed):
+        if place in pairs:
+            other = spurious[pairs[place]]
+            same = (key[0], key[1], key[3]) == (other[0], other[1], other[3])
+            kind = 1 if same else 2 if key[2] == other[2] else 3
+        else:
+            kind = 4
+        _row(rows, key[2], 6)[kind] += 1
+    taken = set(pairs.values())
+    for place, key in enumerate(spurious):
+        if place not in taken:
+            _row(rows, key[2], 6)[5] += 1
+    return rows
 
 
 class _Tally:
@@ -165,15 +251,16 @@ class _Tally:
         self.all = [0] * 9
 
     def add(self, rows: Rows) -> None:
-        tp = fp = fn = 0
-        for name, row in rows.items():
+        if not rows:
+            return
+        all_tp = all_fp = all_fn = 0
+        for name, (tp, fp, fn) in rows.items():
             sums = self.types.get(name)
             if sums is None:
                 sums = self.types[name] = [0] * 9
-            _add_products(sums, *row)
-            tp, fp, fn = tp + row[0], fp + row[1], fn + row[2]
-        if rows:
-            _add_products(self.all, tp, fp, fn)
+            _add_products(sums, tp, fp, fn)
+            all_tp, all_fp, all_fn = all_tp + tp, all_fp + fp, all_fn + fn
+        _add_products(self.all, all_tp, all_fp, all_fn)
 
     def table(self, documents: int) -> Table:
         return Table(
@@ -184,81 +271,16 @@ class _Tally:
 
 
 def _add_products(sums: list[int], tp: int, fp: int, fn: int) -> None:
-    for place, value in enumerate((tp, fp, fn, tp * tp, fp * fp, fn * fn, tp * fp, tp * fn, fp * fn)):
-        sums[place] += value
-
-
-def align(gold: Iterable[Document], predicted: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
-    """Pair documents by id. In the same order they stream; out of order, those that wait for their partner are held.
-
-    Both sides must have the same ids, each once, with the same texts.
-    """
-    waiting: tuple[dict[str, Document], dict[str, Document]] = ({}, {})
-    paired = array("q")
-    sides = (iter(gold), iter(predicted))
-    while True:
-        ended = 0
-        for side, name in ((0, "gold"), (1, "predictions")):
-            document = next(sides[side], None)
-            if document is None:
-                ended += 1
-                continue
-            if document.id in waiting[side]:
-                raise _twice(document.id, name)
-            partner = waiting[1 - side].pop(document.id, None)
-            if partner is None:
-                waiting[side][document.id] = document
-            else:
-                paired.append(hash(document.id))
-                yield _same_text(*((document, partner) if side == 0 else (partner, document)))
-        if ended == 2:
-            break
-    _check_all_paired(waiting, paired)
-
-
-def _check_all_paired(waiting: tuple[Mapping[str, Document], Mapping[str, Document]], paired: array[int]) -> None:
-    """Eight bytes an id keep memory low; an id that came twice on both sides shows as two equal hashes, found here at the end."""
-    hashes = set(paired) if waiting[0] or waiting[1] else set()
-    for side, name, other in ((0, "gold", "predictions"), (1, "predictions", "gold")):
-        for id in waiting[side]:
-            if hash(id) in hashes:
-                raise _twice(id, name)
-        if waiting[side]:
-            raise ScoreError(
-                "BX701",
-                f"{len(waiting[side])} documents are in the {name} and not in the {other}, this one first",
-                where=f"document {next(iter(waiting[side]))!r}",
-                hint="score the same documents on both sides; a document without spans must still be there",
-            )
-    ordered = sorted(paired)
-    if any(left == right for left, right in zip(ordered, ordered[1:], strict=False)):
-        raise ScoreError(
-            "BX702",
-            "gold and predictions both have several documents of one id",
-            hint="give every document an id of its own",
-        )
-
-
-def _twice(id: str, side: str) -> ScoreError:
-    return ScoreError(
-        "BX702",
-        f"the {side} have two documents of this id",
-        where=f"document {id!r}",
-        hint="give every document an id of its own",
-    )
-
-
-def _same_text(gold: Document, predicted: Document) -> tuple[Document, Document]:
-    if gold.text != predicted.text:
-        place = next(
-            (i for i, (left, right) in enumerate(zip(gold.text, predicted.text, strict=False)) if left != right),
-            min(len(gold.text), len(predicted.text)),
-        )
-        raise ScoreError(
-            "BX703",
-            f"the texts of gold and prediction differ from character {place}: "
-            f"{gold.text[place : place + 20]!r} against {predicted.text[place : place + 20]!r}",
-            where=f"document {gold.id!r}",
-            hint="predict on the text of the gold documents, unchanged",
-        )
-    return gold, predicted
+    """Zeros are common and skipped: this runs for every type of every document."""
+    if tp:
+        sums[0] += tp
+        sums[3] += tp * tp
+    if fp:
+        sums[1] += fp
+        sums[4] += fp * fp
+        sums[6] += tp * fp
+    if fn:
+        sums[2] += fn
+        sums[5] += fn * fn
+        sums[7] += tp * fn
+        sums[8] += fp * fn
