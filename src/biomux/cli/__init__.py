@@ -15,15 +15,17 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 import signal
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
+from biomux.cli.display import sentence
 from biomux.errors import BiomuxError, UsageError
 
 if TYPE_CHECKING:
@@ -49,11 +51,11 @@ class _Lazy(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in COMMANDS:
-            self.commands[args[0]] = load(args[0])
+            self.commands[args[0]] = load(args[0], markup=_markup())
         return super().resolve_command(ctx, args)
 
 
-def load(name: str) -> Any:
+def load(name: str, *, markup: Literal["rich"] | None = None) -> Any:
     """A command as typer runs it, its module imported."""
     module = import_module(COMMANDS[name].module)
     if hasattr(module, "app"):
@@ -63,13 +65,13 @@ def load(name: str) -> Any:
         holder.command(name)(module.command)
         command = get_command(holder)
     command.name = name
-    _prepare(command)
+    _prepare(command, markup=markup)
     return command
 
 
 def build() -> Any:
     """The whole command, its parts not yet loaded."""
-    app = typer.Typer(cls=_Lazy, context_settings=_SETTINGS, rich_markup_mode="rich")
+    app = typer.Typer(cls=_Lazy, context_settings=_SETTINGS, rich_markup_mode=_markup())
     app.callback()(_root)
     for name, command in COMMANDS.items():
         app.command(name, help=command.help)(_stub)
@@ -114,11 +116,6 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(errors="backslashreplace")  # a strange file name must not end in a traceback
     signal.signal(signal.SIGTERM, _terminated)
     sys.exit(run(sys.argv[1:]))
-
-
-def sentence(error: BaseException) -> str:
-    """An error as one line: line ends and terminal codes from file names or contents shown, not obeyed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(error))
 
 
 def _tell(error: Exception) -> int:
@@ -197,13 +194,22 @@ def _stub() -> None:
     """Stands for a command that is not loaded."""
 
 
-def _prepare(command: Any) -> None:
-    """Let the examples of a docstring keep their lines, and its square brackets their place, in rich's help."""
+def _prepare(command: Any, *, markup: Literal["rich"] | None) -> None:
+    """Make docstrings fit for help: prose flows, indented examples keep their lines, square brackets are no markup."""
+    command.rich_markup_mode = markup
     if command.help:
-        paragraphs = inspect.cleandoc(command.help).replace("[", r"\[").split("\n\n")
-        command.help = "\n\n".join(f"\b\n{text}" if "\n    " in f"\n{text}" else text for text in paragraphs)
+        keep = "\b" if markup else "\b\n"
+        text = inspect.cleandoc(command.help).replace("[", r"\[" if markup else "[")
+        command.help = "\n\n".join(
+            f"{keep}{part}" if part.startswith("    ") else part.replace("\n", " ") for part in text.split("\n\n")
+        )
     for part in getattr(command, "commands", {}).values():
-        _prepare(part)
+        _prepare(part, markup=markup)
+
+
+def _markup() -> Literal["rich"] | None:
+    """Help in panels, but plain in a narrow window, where panels would cut the names of options."""
+    return "rich" if shutil.get_terminal_size().columns >= 60 else None
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import inspect
 import os
 import sys
 from contextlib import ExitStack, contextmanager
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from biomux import formats
-from biomux.cli import sentence
-from biomux.cli.display import progress
+from biomux.cli.display import note, progress
+from biomux.cli.tally import Losses, Skips, stop_at
 from biomux.errors import DocumentError, FormatError, UsageError
 from biomux.formats.source import files, folder_target, is_archive, position, target
 
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 
     from biomux.cli.display import Progress
     from biomux.document import Document
-    from biomux.formats import Format, Loss, Source
-
-SHOWN = 20
-"""Skipped records that are listed at the end; `--skipped` keeps all."""
+    from biomux.formats import Format, Source
 
 
 class OnError(StrEnum):
@@ -42,13 +40,13 @@ def _complete(incomplete: str) -> list[str]:
 
 
 def command(
-    paths: Annotated[
+    sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE... TARGET",
-            help="Files, folders, quoted globs, zip or tar archives, or - for standard input; last, where to write, or - for standard output.",
+            metavar="SOURCE", help="Files, folders, quoted globs, zip or tar archives, or - for standard input."
         ),
     ],
+    goal: Annotated[str, typer.Argument(metavar="TARGET", help="A file, a folder, or - for standard output.")],
     from_: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +57,15 @@ def command(
         str | None,
         typer.Option(
             "--to", metavar="FORMAT", help="Format of the target; else by its suffix.", autocompletion=_complete
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME=VALUE",
+            help="An option of the source format, as its docs name it; may be repeated.",
         ),
     ] = None,
     on_error: Annotated[
@@ -86,33 +93,31 @@ def command(
     Examples:
 
         biomux convert corpus.tsv corpus.jsonl
-        biomux convert 'corpus/*.tsv' all.jsonl.gz --on-error skip --skipped bad.txt
+        biomux convert 'corpus/*.tsv' all.jsonl.gz --on-error skip
+        biomux convert genes.tsv genes.jsonl --option type=gene
         biomux convert pubmed/ out/ --from pubmed --to bioc-json
         zcat corpus.xml.gz | biomux convert - - --to jsonl | head -3
     """
-    if len(paths) < 2:
-        raise UsageError("BX001", "there is no TARGET", hint="give at least one source, then the target")
     if skipped and on_error is OnError.stop:
         raise UsageError("BX001", "--skipped needs --on-error skip", hint="add it, or leave --skipped out")
-    *wheres, goal = paths
-    if wheres.count("-") > 1:
+    if sources.count("-") > 1:
         raise UsageError("BX001", "standard input can be read only once", hint="name - once")
     chosen = _target_format(goal, to)
     with ExitStack() as stack:
         log = stack.enter_context(target(skipped)) if skipped else None
-        skips = _Skips(log) if on_error is OnError.skip else None
-        total = _stored_bytes(wheres)
+        skips = Skips(log) if on_error is OnError.skip else None
+        total = _stored_bytes(sources)
         shown = stack.enter_context(progress("converting", total=total, unit="bytes" if total else "documents"))
-        reading = _Reading(format=from_, on_error=skips or _stop, shown=shown)
-        losses = _Losses(strict=strict_loss, at_once=goal == "-")
+        reading = _Reading(format=from_, options=_pairs(option), on_error=skips or stop_at, shown=shown)
+        losses = Losses(strict=strict_loss, at_once=goal == "-")
         if goal != "-" and chosen.write and _is_folder(goal):
-            _each_its_own(wheres, Path(goal), chosen, reading, losses)
+            _each_its_own(sources, Path(goal), chosen, reading, losses)
         else:
-            _all_into_one(wheres, goal, chosen, reading, losses)
+            _all_into_one(sources, goal, chosen, reading, losses)
     read_as = ", ".join(
         f"{count:,} {'file' if count == 1 else 'files'} as {name}" for name, count in reading.formats.items()
     )
-    _note(
+    note(
         f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {reading.spans:,} spans as {chosen.name}"
     )
     losses.report()
@@ -133,7 +138,7 @@ def _target_format(goal: str, to: str | None) -> Format:
     return chosen
 
 
-def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: _Reading, losses: _Losses) -> None:
+def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: _Reading, losses: Losses) -> None:
     def documents() -> Iterator[Document]:
         for _, source in _sources(wheres, reading.on_error):
             if goal != "-" and Path(goal).is_file() and Path(source.name).exists() and Path(goal).samefile(source.name):
@@ -151,7 +156,7 @@ def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: _Readin
             losses.must_be_none()
 
 
-def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Reading, losses: _Losses) -> None:
+def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Reading, losses: Losses) -> None:
     assert chosen.write is not None
     taken: dict[Path, str] = {}
     for where, source in _sources(wheres, reading.on_error):
@@ -179,6 +184,7 @@ class _Reading:
     """Reads sources one after the other and keeps count."""
 
     format: str | None
+    options: dict[str, str]
     on_error: Callable[[FormatError | DocumentError], None]
     shown: Progress
     formats: dict[str, int] = field(default_factory=dict)
@@ -198,10 +204,11 @@ class _Reading:
 
         try:
             found = self.format_of(source)
+            options = _options(found, self.options)
             if found.name not in self.formats:
-                _note(f"reading {source.name} as {found.name} ({found.title})")
+                note(f"reading {source.name} as {found.name} ({found.title})")
             self.formats[found.name] = self.formats.get(found.name, 0) + 1
-            for document in found.read(replace(source, open=open_watched), on_error=self.on_error):
+            for document in found.read(replace(source, open=open_watched), on_error=self.on_error, **options):
                 self.count += 1
                 self.spans += len(document.spans)
                 self._show(opened)
@@ -217,59 +224,31 @@ class _Reading:
             self.shown.reach(self._behind + position(opened[0]))
 
 
-class _Skips:
-    """Takes the errors of records that are skipped: counts them, keeps the first, logs all."""
-
-    def __init__(self, log: BinaryIO | None) -> None:
-        self.count = 0
-        self.first: list[str] = []
-        self._log = log
-
-    def __call__(self, error: FormatError | DocumentError) -> None:
-        self.count += 1
-        if self.count <= SHOWN:
-            self.first.append(sentence(error))
-        if self._log:
-            self._log.write(f"{sentence(error)}\n".encode("utf-8", "backslashreplace"))
-
-    def report(self, log: Path | None) -> None:
-        if self.count:
-            _note(f"skipped {self.count:,}:")
-            for line in self.first:
-                _note(f"  {line}")
-            if self.count > SHOWN:
-                _note(f"  and {self.count - SHOWN:,} more" + (f": see {log}" if log else "; --skipped FILE keeps all"))
+def _pairs(options: list[str] | None) -> dict[str, str]:
+    pairs = [option.partition("=") for option in options or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise UsageError("BX001", f"option {name!r} has no value", hint="write --option NAME=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
-class _Losses:
-    """Takes what the target cannot hold: sums it by feature, with the first as an example."""
-
-    def __init__(self, *, strict: bool, at_once: bool) -> None:
-        self.counts: dict[str, int] = {}
-        self.example: dict[str, Loss] = {}
-        self._strict = strict
-        self._at_once = strict and at_once
-
-    def __call__(self, loss: Loss) -> None:
-        self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
-        self.example.setdefault(loss.feature, loss)
-        if self._at_once:
-            self.must_be_none()
-
-    def must_be_none(self) -> None:
-        if self._strict and self.counts:
-            self.report()
-            raise FormatError(
-                "BX130",
-                f"the target format cannot hold {', '.join(self.counts)}",
-                hint="choose a format that can (see 'biomux formats'), or leave out --strict-loss",
-            )
-
-    def report(self) -> None:
-        for feature, count in self.counts.items():
-            example = self.example[feature]
-            detail = f": {example.detail}" if example.detail else ""
-            _note(f"lost: {feature} ({count:,}), for instance in document {example.document!r}{detail}")
+def _options(found: Format, options: dict[str, str]) -> dict[str, object]:
+    """Options as a format's reader takes them: numbers, true and false where it says so, else text."""
+    known = inspect.signature(found.read).parameters
+    names = [name for name, known_as in known.items() if known_as.kind is known_as.KEYWORD_ONLY and name != "on_error"]
+    values: dict[str, object] = {}
+    for name, value in options.items():
+        if name not in names:
+            hint = f"one of: {', '.join(names)}" if names else "it has none"
+            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
+        kinds = str(known[name].annotation)
+        if "bool" in kinds and value in ("true", "false"):
+            values[name] = value == "true"
+        elif "int" in kinds and value.isdecimal():
+            values[name] = int(value)
+        else:
+            values[name] = value.replace("\\t", "\t")
+    return values
 
 
 def _sources(wheres: list[str], on_error: Callable[[FormatError], None]) -> Iterator[tuple[str, Source]]:
@@ -335,11 +314,3 @@ def _stored_bytes(wheres: Iterable[str]) -> int | None:
 def _stdout() -> Iterator[BinaryIO]:
     yield sys.stdout.buffer
     sys.stdout.buffer.flush()
-
-
-def _stop(error: FormatError | DocumentError) -> None:
-    raise error
-
-
-def _note(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)

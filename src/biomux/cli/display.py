@@ -21,7 +21,7 @@ def table(
     to = to or sys.stdout
     if not to.isatty():
         for row in [columns, *rows]:
-            print("\t".join(_plain(cell) for cell in row), file=to)
+            print("\t".join(sentence(cell) for cell in row), file=to)
         return
     from rich.console import Console
     from rich.table import Table
@@ -31,7 +31,7 @@ def table(
     for column, cells in zip(shown.columns, zip(*rows, strict=True), strict=False):
         column.justify = "right" if all(isinstance(cell, int | float) for cell in cells) else "left"
     for row in rows:
-        shown.add_row(*(Text(_plain(cell)) for cell in row))
+        shown.add_row(*(Text(sentence(cell)) for cell in row))
     Console(file=to).print(shown)
 
 
@@ -132,6 +132,15 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _plain(cell: object) -> str:
-    """A cell as text on one line: tabs, line ends and terminal codes shown, not obeyed."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(cell))
+def sentence(something: object) -> str:
+    """Text on one line: tabs, line ends and terminal codes (from file names, from contents) shown, not obeyed.
+
+    >>> sentence("two\\nlines")
+    'two\\\\nlines'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(something))
+
+
+def note(message: str) -> None:
+    """Say something beside the output, on stderr, in one line."""
+    print(sentence(message), file=sys.stderr, flush=True)

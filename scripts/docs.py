@@ -1,0 +1,122 @@
+"""Write the pages of docs/ that are made from the code: `python scripts/docs.py`. A test holds that they are current."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux import formats
+from biomux.cli import COMMANDS, load
+from biomux.errors import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parent.parent
+MADE = "<!-- Made by scripts/docs.py from the code: change it there. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Path below the root → content."""
+    return {"docs/commands.md": commands(), "docs/errors.md": errors(), "docs/formats.md": format_pages()}
+
+
+def commands() -> str:
+    """Every command with its help, arguments and options."""
+    index = "".join(
+        f"- [`biomux {name}`](#biomux-{name}): {command.help[0].lower()}{command.help[1:]}\n"
+        for name, command in COMMANDS.items()
+    )
+    parts = [
+        f"{MADE}\n# Commands\n\n{index}",
+        "`biomux --version` shows the version; `biomux --install-completion` installs completion for your shell.\n",
+        "Exit codes: 0 fine; 1 a mistake of ours (please report it); 2 an [error](errors.md) that you can mend; 130 stopped "
+        "by Ctrl-C; 141 the reader of the output went away; 143 stopped by SIGTERM.\n",
+        "Errors, notes and progress go to standard error. Colours and rules appear on a terminal only, and not if `NO_COLOR` "
+        "is set. `--debug`, anywhere, or `BIOMUX_DEBUG=1` shows where in the code an error arose.\n",
+    ]
+    for name in COMMANDS:
+        parts += _command(f"biomux {name}", load(name), level=2)
+    return "\n".join(parts)
+
+
+def _command(path: str, command: Any, *, level: int) -> list[str]:
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [
+        param for param in command.params if param.param_type_name == "option" and not getattr(param, "hidden", False)
+    ]
+    options = [param for param in options if "--help" not in param.opts]
+    below = getattr(command, "commands", {})
+    usage = [path, *(["[OPTIONS]"] if options else []), *map(_argument, arguments), *(["COMMAND"] if below else [])]
+    parts = [f"{'#' * level} {path}\n", f"```\n{' '.join(usage)}\n```\n", _prose(command.help or "")]
+    rows: list[tuple[str, ...]] = [(f"`{_argument(param)}`", param.help or "", "") for param in arguments]
+    rows += [(_option(param), param.help or "", _default(param)) for param in options]
+    if rows:
+        parts.append(_table(("", "", "default"), rows))
+    for name, part in below.items():
+        parts += _command(f"{path} {name}", part, level=level + 1)
+    return parts
+
+
+def _argument(param: Any) -> str:
+    name = (param.metavar or param.name.upper()) + ("..." if param.nargs == -1 else "")
+    return name if param.required else f"[{name}]"
+
+
+def _option(param: Any) -> str:
+    value = "" if getattr(param, "is_flag", False) else f" {param.metavar or param.name.upper()}"
+    return ", ".join(f"`{opt}{value}`" for opt in [*param.opts, *param.secondary_opts])
+
+
+def _default(param: Any) -> str:
+    value = getattr(param.default, "value", param.default)
+    return "" if value in (None, False, "", (), []) or callable(value) else f"`{value}`"
+
+
+def _prose(help: str) -> str:
+    """A command's help, its indented examples as blocks of code."""
+    paragraphs = help.replace("\b\n", "").split("\n\n")
+    return "\n".join(
+        f"```\n{inspect.cleandoc(text)}\n```\n" if text.startswith("    ") else f"{text}\n" for text in paragraphs
+    )
+
+
+def errors() -> str:
+    """Every code with its meaning."""
+    intro = (
+        "Every error that a user can cause has a code that does not change. A command prints one sentence (what, where, what "
+        "to do) and exits with 2; a program catches `biomux.BiomuxError` and finds `code`, `message`, `where` and `hint` in it.\n"
+    )
+    return f"{MADE}\n# Errors\n\n{intro}\n" + _table(("code", "means"), list(CODES.items()))
+
+
+def format_pages() -> str:
+    """A table of the formats, then what each module says of its own."""
+    rows = []
+    for name in formats.FORMATS:
+        found = formats.get(name)
+        ways = "read, write" if found.write or found.write_folder else "read"
+        suffixes = " ".join(f"`{suffix}`" for suffix in found.suffixes)
+        rows.append((f"[`{name}`](#{name})", found.title, ways, suffixes, ", ".join(sorted(found.holds))))
+    intro = (
+        "All are read and written as streams, gzipped or not. They are recognised in this order, by name and first bytes. "
+        "What a format cannot hold is told when it is written. `biomux formats` shows the same table.\n"
+    )
+    parts = [f"{MADE}\n# Formats\n\n{intro}", _table(("name", "", "", "suffixes", "holds, beyond the text"), rows)]
+    for name, module in formats.FORMATS.items():
+        parts.append(f"## {name}\n\n{inspect.cleandoc(import_module(module).__doc__ or '')}\n")
+    return "\n".join(parts)
+
+
+def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [columns, ("---",) * len(columns), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    for path, content in pages().items():
+        (ROOT / path).write_text(content, encoding="utf-8")
+        print(path, file=sys.stderr)

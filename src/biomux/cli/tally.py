@@ -1,0 +1,76 @@
+"""What a command skipped and what a target could not hold: counted on the way, told at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux.cli.display import note, sentence
+from biomux.errors import DocumentError, FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.formats import Loss
+
+SHOWN = 20
+"""Skipped records that are listed at the end; a log keeps all."""
+
+
+def stop_at(error: FormatError | DocumentError) -> None:
+    """The `on_error` of commands that stop at the first malformed record."""
+    raise error
+
+
+class Skips:
+    """Takes the errors of records that are skipped: counts them, keeps the first, logs all."""
+
+    def __init__(self, log: BinaryIO | None) -> None:
+        self.count = 0
+        self.first: list[str] = []
+        self._log = log
+
+    def __call__(self, error: FormatError | DocumentError) -> None:
+        self.count += 1
+        if self.count <= SHOWN:
+            self.first.append(sentence(error))
+        if self._log:
+            self._log.write(f"{sentence(error)}\n".encode("utf-8", "backslashreplace"))
+
+    def report(self, log: Path | None) -> None:
+        if self.count:
+            note(f"skipped {self.count:,}:")
+            for line in self.first:
+                note(f"  {line}")
+            if self.count > SHOWN:
+                note(f"  and {self.count - SHOWN:,} more" + (f": see {log}" if log else "; --skipped FILE keeps all"))
+
+
+class Losses:
+    """Takes what the target cannot hold: sums it by feature, with the first as an example."""
+
+    def __init__(self, *, strict: bool, at_once: bool) -> None:
+        self.counts: dict[str, int] = {}
+        self.example: dict[str, Loss] = {}
+        self._strict = strict
+        self._at_once = strict and at_once
+
+    def __call__(self, loss: Loss) -> None:
+        self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
+        self.example.setdefault(loss.feature, loss)
+        if self._at_once:
+            self.must_be_none()
+
+    def must_be_none(self) -> None:
+        if self._strict and self.counts:
+            self.report()
+            raise FormatError(
+                "BX130",
+                f"the target format cannot hold {', '.join(self.counts)}",
+                hint="choose a format that can (see 'biomux formats'), or leave out --strict-loss",
+            )
+
+    def report(self) -> None:
+        for feature, count in self.counts.items():
+            example = self.example[feature]
+            detail = f": {example.detail}" if example.detail else ""
+            note(f"lost: {feature} ({count:,}), for instance in document {example.document!r}{detail}")
