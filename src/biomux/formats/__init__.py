@@ -48,6 +48,7 @@ __all__ = [
 FORMATS: dict[str, str] = {
     "elucidata": "biomux.formats.elucidata",
     "conll": "biomux.formats.conll",
+    "pubtator": "biomux.formats.pubtator",
     "jsonl": "biomux.formats.jsonl",
 }
 """Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""

@@ -103,9 +103,7 @@ def _sentences(source: Source) -> Iterator[_Sentence | None]:
     """Each sentence; None for a line that begins a document."""
     sentence: _Sentence | None = None
     for number, line in lines(source):
-        columns = line.split("\t")
-        if len(columns) == 1:
-            columns = [column for column in line.split(" ") if column]
+        columns = _columns(line)
         if not columns or (not columns[0] and not line.strip(" \t")):
             if sentence is not None:
                 yield sentence
@@ -127,6 +125,11 @@ def _sentences(source: Source) -> Iterator[_Sentence | None]:
         _unusual(sentence, columns, f"{source.name}:{number}")
     if sentence is not None:
         yield sentence
+
+
+def _columns(line: str) -> list[str]:
+    columns = line.split("\t")
+    return columns if len(columns) > 1 else [column for column in line.split(" ") if column]
 
 
 def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
@@ -277,9 +280,12 @@ def _sniff(name: str, head: bytes) -> bool:
     found = 0
     for line in seen:
         line = line.removesuffix("\r")
-        if not line.strip() or line.startswith(MARK):
+        if line.startswith(MARK):
+            found += 1
             continue
-        columns = line.split("\t") if "\t" in line else line.split()
+        if not line.strip(" \t"):
+            continue
+        columns = _columns(line)
         if len(columns) >= 3 and columns[-1] in ("+", "-"):
             del columns[-1]
         if not (2 <= len(columns) <= 4 and _TAG.fullmatch(columns[-1])):

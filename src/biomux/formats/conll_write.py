@@ -162,7 +162,13 @@ def _report_changes(document: Document, sentences: list[list[Range]], on_loss: C
     written = [place for sentence in sentences for place in sentence]
     text = " ".join(join([document.text[start:end] for start, end in sentence])[0] for sentence in sentences)
     if text != document.text:
-        on_loss(Loss(document.id, "text spacing"))
+        on_loss(Loss(document.id, "text spacing", detail="blanks are not recorded; offsets follow the rebuilt text"))
+        if document.spans:
+            on_loss(Loss(document.id, "spans moved", len(document.spans)))
+        if document.tokens:
+            on_loss(Loss(document.id, "tokens moved", len(document.tokens)))
+        if document.sentences:
+            on_loss(Loss(document.id, "sentences moved", len(document.sentences)))
     if document.tokens is not None and written != list(document.tokens):
         on_loss(Loss(document.id, "tokens", detail="tokens were cut, or made for text that had none"))
     if document.sentences is not None and [(group[0][0], group[-1][1]) for group in sentences] != list(
