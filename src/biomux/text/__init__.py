@@ -1,1 +1,1 @@
-"""text."""
+"""Sentences, words, offsets and abbreviations of a text."""

@@ -1,0 +1,67 @@
+"""Pieces: what an encoder reads, each with its place in the text.
+
+A piece belongs to a word of the tokenizer's own splitting (white space and punctuation for BERT). Taggers speak about words:
+a word's first piece stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+    from biomux.document import Range
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The pieces of one stretch of a text, without special ones.
+
+    `ids` are vocabulary indices; `first` are the indices of the pieces that begin a word; `starts` and `ends` are the characters
+    of each word in the document's text.
+    """
+
+    ids: NDArray[np.int32]
+    first: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def words(self) -> int:
+        """How many words there are."""
+        return len(self.first)
+
+    def window(self, start: int, end: int) -> Pieces:
+        """Pieces `start` to `end`, end exclusive; words that begin among them."""
+        chosen = slice(*np.searchsorted(self.first, (start, end)))
+        return Pieces(self.ids[start:end], self.first[chosen] - start, self.starts[chosen], self.ends[chosen])
+
+
+def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Pieces]:
+    """The pieces of each range (a sentence, as a rule) of a text; offsets are of the text."""
+    encodings = tokenizer.encode_batch([text[start:end] for start, end in ranges], add_special_tokens=False)
+    return [_pieces(encoding, start) for encoding, (start, _) in zip(encodings, ranges, strict=True)]
+
+
+def _pieces(encoding: object, shift: int) -> Pieces:
+    ids = np.array(encoding.ids, dtype=np.int32)  # type: ignore[attr-defined]
+    if not len(ids):
+        empty = np.zeros(0, dtype=np.int32)
+        return Pieces(ids, empty, empty, empty)
+    words = np.array(encoding.word_ids, dtype=np.int32)  # type: ignore[attr-defined]
+    offsets = np.array(encoding.offsets, dtype=np.int32)  # type: ignore[attr-defined]
+    begins = np.ones(len(ids), dtype=bool)
+    begins[1:] = words[1:] != words[:-1]
+    first = np.flatnonzero(begins).astype(np.int32)
+    last = np.append(first[1:], len(ids)) - 1
+    return Pieces(ids, first, offsets[first, 0] + shift, offsets[last, 1] + shift)

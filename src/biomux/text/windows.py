@@ -1,0 +1,36 @@
+"""Windows: how a text longer than an encoder is read whole.
+
+A sentence is a window of its own. One that is longer than the limit is read in several windows that overlap by half; each piece
+is then answered by the window in which it stands farthest from an edge, so that what an entity is does not depend on where it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Pieces `start` to `end` are read together; the answer is kept for `core_start` to `core_end`."""
+
+    start: int
+    end: int
+    core_start: int
+    core_end: int
+
+
+def windows(size: int, *, limit: int) -> list[Window]:
+    """Windows over `size` pieces, none longer than `limit`; their cores follow each other without gap or overlap.
+
+    >>> windows(5, limit=8)
+    [Window(start=0, end=5, core_start=0, core_end=5)]
+    >>> [(window.start, window.end, window.core_start, window.core_end) for window in windows(10, limit=4)]
+    [(0, 4, 0, 3), (2, 6, 3, 5), (4, 8, 5, 7), (6, 10, 7, 10)]
+    """
+    if size <= limit:
+        return [Window(0, size, 0, size)]
+    step = max(1, limit // 2)
+    starts = [*range(0, size - limit, step), size - limit]
+    edges = [0, *((left + limit + right) // 2 for left, right in pairwise(starts)), size]
+    return [Window(start, start + limit, edges[index], edges[index + 1]) for index, start in enumerate(starts)]
