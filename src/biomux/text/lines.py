@@ -14,19 +14,18 @@ NARROW = 50
 WIDE = 120
 """A line longer than this is not wrapped at a margin."""
 
-HEADINGS = _words(
-    """
+HEADINGS = frozenset(
+    heading.strip()
+    for heading in """
     abstract|background|introduction|objective|objectives|aim|aims|purpose|hypothesis|design|setting|methods|method|materials and methods|
     methods and materials|patients and methods|subjects and methods|experimental procedures|results|findings|discussion|results and discussion|
     conclusion|conclusions|interpretation|summary|references|acknowledgements|acknowledgments|funding|abbreviations|keywords|
     limitations|participants|patients|interventions|intervention|main outcome measures|measurements|statistical analysis|
     case report|case presentation|supplementary material|supplementary data|competing interests|author contributions
-    """.replace("\n", "")
-    .replace("    ", "")
-    .split("|")
+    """.split("|")
 )
 
-UNFINISHED = frozenset(
+UNFINISHED = _words(
     """
     a an and any are as at be been between both but by can could each either for from had has have if in into is its may might neither
     no nor not of on or our over per such than that the their then these this those to under until upon using via was we were when
