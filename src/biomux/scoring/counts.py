@@ -146,6 +146,7 @@ class Average:
 class Table:
     """Counts by type, under one matching.
 
+    `spreads` leave `documents` at 0: a document without a type still counts for it, so the number is that of `spread`.
     `macro` is the plain mean over the types seen on either side: a type that only the predictions know counts with F1 0, as in seqeval.
     """
 

@@ -265,7 +265,7 @@ class _Tally:
     def table(self, documents: int) -> Table:
         return Table(
             {name: Counts(*self.types[name][:3]) for name in sorted(self.types)},
-            {name: Spread(documents, *self.types[name][3:]) for name in sorted(self.types)},
+            {name: Spread(0, *self.types[name][3:]) for name in sorted(self.types)},
             Spread(documents, *self.all[3:]),
         )
 
