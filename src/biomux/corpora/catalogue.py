@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CARDS = resources.files("biomux.corpora").joinpath("cards")
+# Safe, and the C one where there is one: ten times as quick.
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -52,7 +53,7 @@ def cards() -> Iterator[Card]:
 def read(text: str, *, where: str) -> Card:
     """A card from YAML text."""
     try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506: a safe loader, the C one where there is one
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506
     except yaml.YAMLError as error:
         raise CorpusError(
             "BX206", f"the card is not YAML: {' '.join(str(error).split())}", where=where, hint="correct the file"

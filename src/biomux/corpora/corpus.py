@@ -10,6 +10,7 @@ bc5cdr/train:1 2
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import chain
@@ -21,7 +22,7 @@ from biomux.corpora.splits import side
 from biomux.errors import CorpusError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from biomux.corpora.card import Card, Ids, Split
@@ -133,7 +134,7 @@ def get(
     if types is not None:
         if kept is not None:
             raise CorpusError("BX207", f"types are given twice for {name!r}", hint="use brackets or types=, not both")
-        kept = dict(types) if hasattr(types, "keys") else {one: one for one in types}  # type: ignore[call-overload]
+        kept = dict(types) if isinstance(types, Mapping) else {one: one for one in types}
     if kept is not None:
         view.check_types(kept, card.types, corpus=base)
     if card.credentialed and not card.splits:

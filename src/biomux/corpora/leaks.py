@@ -1,7 +1,8 @@
 """Leaks: held-out text that stands in a training part.
 
 Text is compared sentence by sentence and as a whole, without blanks and case, if it has at least 40 characters. What is found is
-taken out of the training part; what is left of a document stays as it was, cut into pieces where sentences went.
+taken out of the training part; what is left of a document stays as it was, cut into pieces where sentences went. A document of
+which something is said as a whole (relations, questions, a label, a pair) goes as a whole.
 
 Joint training makes this needful: most of BioNLP09's test sentences are training sentences of JNLPBA.
 """
@@ -15,17 +16,20 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from biomux.corpora.splits import squeezed
-from biomux.document import Document
+from biomux.text.sentences import of as split_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from biomux.document import Range
+    from biomux.document import Document, Range
 
-    Splitter = Callable[[str], Sequence[Range]]
+    Splitter = Callable[[Document], Sequence[Range]]
 
 MIN_CHARACTERS = 40
 """Shorter text is not compared: headings and stock phrases are in every corpus."""
+
+_SHORT = 0
+"""Stands for the key of a text that is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +94,14 @@ def filter_leaks(
     training: Mapping[str, Iterable[Document]],
     held_out: Mapping[str, Iterable[Document]],
     *,
-    sentences: Splitter | None = None,
+    sentences: Splitter | None = split_document,
 ) -> tuple[dict[str, list[Document]], LeakReport]:
     """The training parts without the text of the held-out parts, and a report of what went.
 
-    `sentences` splits texts whose documents give no sentences; without it those are compared as wholes.
+    `sentences` gives the sentences of a document; with None, those that have none of their own are compared as wholes.
     """
-    keys = {name: _keys_of(documents, sentences) for name, documents in held_out.items()}
-    known = {key for held, _ in keys.values() for key in held}
+    held = {name: _keys_of(documents, sentences) for name, documents in held_out.items()}
+    known = {found for keys in held.values() for column in keys for found in column} - {_SHORT}
     kept: dict[str, list[Document]] = {}
     leaks: list[Leak] = []
     touched: dict[str, tuple[int, int]] = {}
@@ -111,12 +115,11 @@ def filter_leaks(
             changed += left != [document]
             kept[part] += left
         touched[part] = (before, changed)
-        for name, (held, total) in keys.items():
-            units = sum(key in found for key in held)
+        for name, (own, wholes) in held.items():
+            units = sum(one in found or whole in found for one, whole in zip(own, wholes, strict=True))
             if units:
-                own = set(held)
-                removed = sum(count for key, count in found.items() if key in own)
-                leaks.append(Leak(name, part, units, total, removed))
+                removed = sum(found.get(one, 0) for one in {*own, *wholes})
+                leaks.append(Leak(name, part, units, len(own), removed))
     leaks.sort(key=lambda one: (-one.units, one.held_out, one.training))
     return kept, LeakReport(tuple(leaks), touched)
 
@@ -133,25 +136,35 @@ def key(text: str) -> int | None:
     return int.from_bytes(blake2b(bare.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def units(document: Document, sentences: Splitter | None = None) -> list[Range]:
-    """The parts of a document that are compared: its sentences, or its whole text where it has none."""
-    ranges = document.sentences
-    if ranges is None and sentences is not None:
-        ranges = tuple(sentences(document.text))
-    return list(ranges or ([(0, len(document.text))] if document.text else []))
+def units(document: Document, sentences: Splitter | None = split_document) -> list[Range]:
+    """The parts of a text that are compared: its sentences, or the whole where it has none. A pair is one unit."""
+    whole = [(0, len(document.text))] if document.text else []
+    if document.pair is not None:
+        return whole
+    return list(document.sentences or (sentences(document) if sentences else ()) or whole)
 
 
-def _keys_of(documents: Iterable[Document], sentences: Splitter | None) -> tuple[array[int], int]:
-    """The keys of all units that are long enough, and how many units there are. Eight bytes a key."""
-    keys: array[int] = array("Q")
-    total = 0
+def unit_keys(document: Document, ranges: Sequence[Range]) -> tuple[list[int], int]:
+    """The key of each unit, and that of the whole; 0 for what is too short.
+
+    A pair is compared as a pair: evidence may be shared between splits, a claim with its evidence may not.
+    """
+    whole = key(document.text if document.pair is None else f"{document.text}\0{document.pair}") or _SHORT
+    if len(ranges) == 1:
+        return [whole], whole
+    return [key(document.text[start:end]) or _SHORT for start, end in ranges], whole
+
+
+def _keys_of(documents: Iterable[Document], sentences: Splitter | None) -> tuple[array[int], array[int]]:
+    """The key of each unit, and beside it that of its whole document. Eight bytes a key; 0 for what is too short."""
+    own: array[int] = array("Q")
+    wholes: array[int] = array("Q")
     for document in documents:
         ranges = units(document, sentences)
-        total += len(ranges)
-        keys.extend(found for start, end in ranges if (found := key(document.text[start:end])) is not None)
-        if len(ranges) > 1 and (whole := key(document.text)) is not None:
-            keys.append(whole)
-    return keys, total
+        keys, whole = unit_keys(document, ranges)
+        own.extend(keys)
+        wholes.extend([whole] * len(keys))
+    return own, wholes
 
 
 def _without(
@@ -159,24 +172,18 @@ def _without(
 ) -> Iterator[Document]:
     """What is left of a document; what went is counted in `found`."""
     ranges = units(document, sentences)
-    if not ranges:
+    keys, whole = unit_keys(document, ranges)
+    leaked = [one in known for one in keys]
+    if not any(leaked) and whole not in known:
         yield document
         return
-    keys = [key(document.text[start:end]) for start, end in ranges]
-    leaked = [one is not None and one in known for one in keys]
-    whole = key(document.text) if len(ranges) > 1 else None
     for one, gone in zip(keys, leaked, strict=True):
-        if gone and one is not None:
+        if gone:
             found[one] = found.get(one, 0) + 1
-    if whole is not None and whole in known:
-        found[whole] = found.get(whole, 0) + 1
-        return
-    if not any(leaked):
-        yield document
-        return
-    if _whole(document):
-        return
-    yield from _pieces(document, ranges, leaked)
+    if whole in known:
+        found[whole] = found.get(whole, 0) + leaked.count(False)
+    elif not _whole(document):
+        yield from _pieces(document, ranges, leaked)
 
 
 def _whole(document: Document) -> bool:
@@ -201,7 +208,7 @@ def _pieces(document: Document, ranges: list[Range], leaked: list[bool]) -> Iter
 def cut(document: Document, start: int, end: int, *, id: str) -> Document:
     """The document from `start` to `end`, with the annotations that lie wholly within, their offsets moved along.
 
-    >>> from biomux.document import Span
+    >>> from biomux.document import Document, Span
     >>> piece = cut(Document("1", "No. TP53 it is.", spans=(Span(4, 8, "gene"),)), 4, 15, id="1/1")
     >>> piece.text, piece.spans[0].start
     ('TP53 it is.', 0)

@@ -1,0 +1,277 @@
+"""`biomux corpora`: the catalogue, and what lies in the corpora directory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from biomux.cli.display import Progress
+    from biomux.corpora.card import Card
+    from biomux.corpora.check import Result
+    from biomux.document import Document
+
+app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+_NAME = typer.Argument(help="A corpus, as `biomux corpora list` names it.")
+_CORPORA = typer.Option(None, "--corpora", metavar="DIR", help="The corpora directory.")
+_SPLITS = typer.Option(None, "--split", help="Only this split; may be given several times.")
+_NAMES = typer.Argument(metavar="NAME...", help="Corpora, as `biomux corpora list` names them.")
+_ONLY = typer.Option(None, "--only", metavar="NAME", help="Only this corpus; may be given several times.")
+_JSON = typer.Option(False, "--json", help="Write JSON instead of a table.")
+
+
+@app.callback()
+def _group() -> None:
+    """List, show, count, fetch and check corpora.
+
+    The corpora directory is --corpora, else the variable BIOMUX_CORPORA, else the key `corpora` of
+    ~/.config/biomux/config.yaml, else ./corpora.
+
+    Examples:
+
+        biomux corpora list
+        biomux corpora show bc5cdr
+    """
+
+
+@app.command("list")
+def list_(
+    task: str = typer.Option(None, "--task", help="Only corpora for this task."),
+    as_json: bool = _JSON,
+) -> None:
+    """List all corpora of the catalogue.
+
+    Examples:
+
+        biomux corpora list
+        biomux corpora list --task ner
+    """
+    from biomux.cli.display import table
+    from biomux.corpora import catalogue
+
+    found = [card for card in catalogue.cards() if task is None or task in card.tasks]
+    if as_json:
+        _print_json([{"name": card.name, "title": card.title, "tasks": card.tasks, **_access(card)} for card in found])
+        return
+    rows = [
+        (
+            card.name,
+            card.title,
+            ", ".join(card.tasks),
+            " / ".join(_size(card, split) for split in ("train", "devel", "test")),
+            "on application" if card.credentialed else "open",
+        )
+        for card in found
+    ]
+    table(["name", "title", "tasks", "train / devel / test", "access"], rows)
+
+
+@app.command("show")
+def show(name: str = _NAME, as_json: bool = _JSON) -> None:
+    """Show the card of a corpus.
+
+    Types, splits with their counts, home, licence, citation, and what to beware of.
+
+    Examples:
+
+        biomux corpora show bc5cdr
+        biomux corpora show elucidata-tissue --json
+    """
+    from biomux.cli.display import table
+    from biomux.corpora import catalogue
+
+    card = catalogue.card(name)
+    if as_json:
+        _print_json(card.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return
+    home = card.home
+    place = home.site or ", ".join(part for part in (home.repository, home.path, home.commit) if part)
+    facts = [
+        ("name", card.name),
+        ("title", card.title),
+        ("tasks", ", ".join(card.tasks)),
+        ("types", ", ".join(card.types)),
+        ("access", card.apply if card.credentialed else "open"),
+        ("home", place),
+        *(("licence", f"{licence.name} (according to {licence.stated})") for licence in card.licence),
+        *(("citation", citation) for citation in card.citation),
+        *(("note", note) for note in card.notes),
+    ]
+    table(["what", "value"], [fact for fact in facts if fact[1]])
+    if card.splits:
+        _counts_table({split: part.counts for split, part in card.splits.items()})
+
+
+@app.command("stats")
+def stats(
+    name: str = typer.Argument(help='A corpus, or a view of it such as "bc5cdr[Chemical]".'),
+    split: list[str] = _SPLITS,
+    corpora: str = _CORPORA,
+    as_json: bool = _JSON,
+) -> None:
+    """Count what a corpus holds, by reading it.
+
+    Examples:
+
+        biomux corpora stats bc5cdr
+        biomux corpora stats "bc5cdr[Chemical]" --split train
+    """
+    from biomux.cli.display import progress
+    from biomux.corpora import corpus
+    from biomux.corpora.stats import count
+
+    chosen = corpus.get(name, directory=corpora)
+    found = {}
+    with progress(f"counting {name}") as bar:
+        for part in split or chosen.splits:
+            found[part] = count(_ticking(chosen.documents(part), bar))
+    if as_json:
+        _print_json({part: counts.model_dump(mode="json", exclude_none=True) for part, counts in found.items()})
+        return
+    _counts_table(found)
+
+
+@app.command("fetch")
+def fetch(
+    names: list[str] = _NAMES,
+    corpora: str = _CORPORA,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be fetched, from where to where."),
+) -> None:
+    """Fetch corpora from their public homes into the corpora directory.
+
+    A download that was stopped goes on where it stopped. Every file is checked against the card before it takes its place. What
+    has no direct address, or cannot be reached, is listed with where to put it. Terms differ by corpus: read its card first.
+
+    Examples:
+
+        biomux corpora fetch bc5cdr ncbi-disease
+        biomux corpora fetch jnlpba --corpora ~/corpora --dry-run
+    """
+    from biomux.cli.display import progress, table
+    from biomux.corpora import catalogue, corpus, directory
+    from biomux.corpora import fetch as fetching
+    from biomux.errors import CorpusError
+
+    cards = [catalogue.card(name) for name in names]
+    for card in cards:
+        if card.credentialed:
+            raise corpus.not_open(card)
+    root = directory.chosen(corpora)
+    items = [item for card in cards for item in fetching.plan(card, root)]
+    if dry_run:
+        states = ["is there" if item.present else "to fetch" if item.url else "by hand" for item in items]
+        rows = [(item.place, state, item.url or item.where) for item, state in zip(items, states, strict=True)]
+        table(["file", "state", "from"], rows)
+        return
+    left = [item for item in items if not item.present]
+    try:
+        for item in items:
+            if item.url and item in left:
+                with progress(item.file.path, total=item.file.bytes, unit="bytes") as bar:
+                    fetching.download(item, on_bytes=bar.advance)
+                left.remove(item)
+            if item not in left:
+                print(f"{item.place}: {'is there' if item.present else 'fetched'}")
+    finally:
+        if left:
+            table(
+                ["get by hand", "put it at (plain or gzipped)"], [(item.url or item.where, item.place) for item in left]
+            )
+    if left:
+        raise CorpusError("BX208", f"{len(left)} files have no direct address", hint="get them by hand as listed")
+
+
+@app.command("check")
+def check(
+    directory: str = typer.Argument(None, metavar="[DIR]", help="The corpora directory, if not the usual one."),
+    corpora: str = _CORPORA,
+    only: list[str] = _ONLY,
+    quick: bool = typer.Option(False, "--quick", help="Checksums only: do not read the documents."),
+    as_json: bool = _JSON,
+) -> None:
+    """Check what lies in a corpora directory against the cards.
+
+    Files that are missing or damaged, and splits that hold other counts than their card says, are listed; the exit code is 2 if there
+    are any. A corpus of which no file is there is no fault.
+
+    Examples:
+
+        biomux corpora check ~/corpora
+        biomux corpora check --only bc5cdr --quick
+    """
+    from biomux.cli.display import progress, table
+    from biomux.corpora import catalogue, check
+    from biomux.corpora import directory as places
+
+    root = places.find(directory or corpora)
+    names = only or list(catalogue.names())
+    results: list[Result] = []
+    with progress("checking", total=len(names), unit="corpora") as bar:
+        for name in names:
+            results.append(check.check(catalogue.card(name), root, counts=not quick))
+            bar.advance(1)
+    if as_json:
+        from dataclasses import asdict
+
+        _print_json([asdict(result) for result in results])
+    else:
+        table(["corpus", "state", "where", "what"], [row for result in results for row in _result_rows(result)])
+    if any(result.faults for result in results):
+        raise typer.Exit(2)
+
+
+def _result_rows(result: Result) -> list[tuple[str, str, str, str]]:
+    if result.faults:
+        return [(result.corpus, fault.kind, fault.what, fault.message) for fault in result.faults]
+    return [(result.corpus, result.state, f"{result.files} files" if result.files else "", "")]
+
+
+def _counts_table(found: dict[str, Any]) -> None:
+    """Totals of each split, then the types and labels."""
+    from biomux.cli.display import table
+    from biomux.corpora.stats import flat
+
+    totals = {split: flat(counts) for split, counts in found.items()}
+    columns = list(dict.fromkeys(what for total in totals.values() for what in total))
+    print()
+    table(["split", *columns], [(split, *(total.get(what, 0) for what in columns)) for split, total in totals.items()])
+    kinds = list(
+        dict.fromkeys(
+            (what, name)
+            for counts in found.values()
+            for what in ("mentions", "relations", "labels")
+            for name in getattr(counts, what) or {}
+        )
+    )
+    if kinds:
+        rows = [
+            (what, name, *((getattr(counts, what) or {}).get(name, 0) for counts in found.values()))
+            for what, name in kinds
+        ]
+        print()
+        table(["what", "type", *found], rows)
+
+
+def _size(card: Card, split: str) -> str:
+    counts = card.splits[split].counts if split in card.splits else None
+    return "–" if counts is None or counts.documents is None else f"{counts.documents:,}"
+
+
+def _access(card: Card) -> dict[str, Any]:
+    return {"credentialed": card.credentialed, "splits": list(card.splits), "types": card.types}
+
+
+def _print_json(data: object) -> None:
+    import json
+
+    print(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def _ticking(documents: Iterator[Document], bar: Progress) -> Iterator[Document]:
+    for document in documents:
+        bar.advance(1)
+        yield document
