@@ -42,6 +42,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
+    "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),
 }
 """Name → where it is and what it does, in the order of `biomux --help`."""
 
