@@ -46,10 +46,14 @@ __all__ = [
 ]
 
 FORMATS: dict[str, str] = {
+    "jsonl": "biomux.formats.jsonl",
+    "labelstudio": "biomux.formats.labelstudio",
+    "doccano": "biomux.formats.doccano",
+    "prodigy": "biomux.formats.prodigy",
     "elucidata": "biomux.formats.elucidata",
     "conll": "biomux.formats.conll",
     "pubtator": "biomux.formats.pubtator",
-    "jsonl": "biomux.formats.jsonl",
+    "text": "biomux.formats.text",
 }
 """Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 
 from biomux.errors import DocumentError, FormatError
 from biomux.formats.format import Feature, Format, Loss
+from biomux.formats.json_lines import values
 from biomux.formats.record import MalformedError, document_of, record
-from biomux.formats.source import MAX_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,37 +28,21 @@ def sniff(name: str, head: bytes) -> bool:
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
-    """One document a line; blank lines are passed over."""
-    import orjson
-
-    loads = orjson.loads
-    number = 0
-    with source.open() as stream:
-        while raw := stream.readline(MAX_LINE + 1):
-            number += 1
-            if len(raw) > MAX_LINE:
-                raise FormatError(
-                    "BX121", f"line is longer than {MAX_LINE:,} bytes", where=f"{source.name}:{number}", hint="split it"
-                )
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            try:
-                document = document_of(loads(raw))
-            except orjson.JSONDecodeError as error:
-                if not raw.strip():
-                    continue
-                on_error(_not_json(raw, error, f"{source.name}:{number}"))
-            except MalformedError as bad:
-                failure = FormatError(bad.code, bad.message, where=f"{source.name}:{number}", hint=bad.hint)
-                if bad.code == "BX122":
-                    raise failure from None
-                on_error(failure)
-            except DocumentError as error:
-                code = "BX114" if error.code == "BX101" else "BX113"
-                where = f"{source.name}:{number} ({error.where})"
-                on_error(FormatError(code, error.message, where=where, hint=error.hint))
-            else:
-                yield document
+    """One document a line; blank lines are passed over. A line of a later version ends the reading whatever `on_error` does."""
+    for number, value in values(source, on_error=on_error):
+        try:
+            document = document_of(value)
+        except MalformedError as bad:
+            failure = FormatError(bad.code, bad.message, where=f"{source.name}:{number}", hint=bad.hint)
+            if bad.code == "BX122":
+                raise failure from None
+            on_error(failure)
+        except DocumentError as error:
+            code = "BX114" if error.code == "BX101" else "BX113"
+            where = f"{source.name}:{number} ({error.where})"
+            on_error(FormatError(code, error.message, where=where, hint=error.hint))
+        else:
+            yield document
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
@@ -80,20 +64,6 @@ def line(document: Document) -> bytes:
             where=f"document {document.id!r}",
             hint="text must be free of lone surrogates, and metadata must be JSON with integers of at most 64 bits",
         ) from None
-
-
-def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as bad:
-        message = f"byte {bad.start} (0x{raw[bad.start]:02x}) is not UTF-8"
-        return FormatError(
-            "BX111", message, where=where, hint="convert the file to UTF-8 first, for instance with iconv"
-        )
-    hint = "the file may be cut short" if not raw.endswith(b"\n") else "give one JSON object a line"
-    if rb"\ud" in raw.lower():
-        hint = r"a lone surrogate such as \ud800 is no character; remove it"
-    return FormatError("BX117", f"the line is not JSON: {error}", where=where, hint=hint)
 
 
 FORMAT = Format(

@@ -81,7 +81,7 @@ def record(document: Document) -> dict[str, Any]:
     if document.coverage is not None:
         fields["coverage"] = document.coverage
     if document.metadata:
-        fields["metadata"] = _json(document.metadata, where)
+        fields["metadata"] = as_json(document.metadata, where)
     return fields
 
 
@@ -98,7 +98,7 @@ def _span_record(span: Span, where: str) -> dict[str, Any]:
     if span.id is not None:
         fields["id"] = span.id
     if span.extra:
-        fields["extra"] = _json(span.extra, where)
+        fields["extra"] = as_json(span.extra, where)
     return fields
 
 
@@ -111,7 +111,7 @@ def _relation_record(relation: Relation, where: str) -> dict[str, Any]:
     if relation.id is not None:
         fields["id"] = relation.id
     if relation.extra:
-        fields["extra"] = _json(relation.extra, where)
+        fields["extra"] = as_json(relation.extra, where)
     return fields
 
 
@@ -125,7 +125,7 @@ def _argument_record(argument: Argument) -> dict[str, str]:
 def _passage_record(passage: Passage, where: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"start": passage.start, "end": passage.end, "kind": passage.kind}
     if passage.extra:
-        fields["extra"] = _json(passage.extra, where)
+        fields["extra"] = as_json(passage.extra, where)
     return fields
 
 
@@ -161,7 +161,7 @@ def _question_record(question: Question, where: str) -> dict[str, Any]:
     if question.impossible:
         fields["impossible"] = True
     if question.extra:
-        fields["extra"] = _json(question.extra, where)
+        fields["extra"] = as_json(question.extra, where)
     return fields
 
 
@@ -172,7 +172,7 @@ def _number(value: float, where: str) -> float:
     return value if type(value) is int else float(value)
 
 
-def _json(value: Any, where: str, depth: int = 0) -> Any:
+def as_json(value: Any, where: str, depth: int = 0) -> Any:
     """The value if it is JSON as it stands; anything that would come back as something else is refused."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
@@ -182,13 +182,13 @@ def _json(value: Any, where: str, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise _cannot_hold(f"metadata lies more than {MAX_DEPTH} levels deep", where)
     if kind is list:
-        return [_json(item, where, depth + 1) for item in value]
+        return [as_json(item, where, depth + 1) for item in value]
     if hasattr(value, "items"):
         fields = {}
         for key, item in value.items():
             if type(key) is not str:
                 raise _cannot_hold(f"the key {key!r} in metadata is not a string", where)
-            fields[key] = _json(item, where, depth + 1)
+            fields[key] = as_json(item, where, depth + 1)
         return fields
     raise _cannot_hold(f"a {kind.__name__} in metadata is not JSON", where)
 

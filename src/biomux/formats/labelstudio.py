@@ -1,0 +1,267 @@
+"""Label Studio JSON: an array of tasks, with annotations to import and predictions (pre-annotations) to export.
+
+    [{"data": {"id": "d1", "text": "TP53 is …"}, "predictions": [{"model_version": "genes", "result": [
+      {"id": "T1", "from_name": "label", "to_name": "text", "type": "labels",
+       "value": {"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}, "score": 0.98}]}]}]
+
+What a head said is written as a prediction of that `model_version`. A document on which no head said anything is gold: it is
+written with annotations in place of predictions. The labelling interface must call its controls as `from_name` says: `<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`,
+`<Text name="text" value="$text">`.
+
+Offsets count characters in Label Studio's own JSON since its emoji repair of 2021 (pull request 308 of its frontend); older exports
+count UTF-16 units, as JavaScript does. A region carries its text, and that decides between the two; a region whose text is at neither
+place is refused. What is written counts characters.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from biomux.document import Argument, Document, Label, Relation, Span
+from biomux.errors import FormatError
+from biomux.formats.fields import build, field, name_of, of_kind, optional, strings, to_json
+from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.json_array import items
+from biomux.formats.record import as_json
+from biomux.formats.utf16 import from_utf16
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.formats.source import Source
+
+HOLDS: frozenset[Feature] = frozenset(
+    {"spans", "overlaps", "scores", "heads", "span ids", "relations", "labels", "metadata"}
+)
+ROLES = ("from", "to")
+"""The roles of a relation's arguments: Label Studio has no names for them."""
+MADE_ID = "biomux-"
+"""Begins the ids of regions that stand for spans without one; the reader drops them again where no relation needs them."""
+
+_START = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*\[\s*(?:\]|\{\s*(?:"id"\s*:\s*\d+\s*,\s*)?"(?:data|annotations|predictions|completions)"\s*:)'
+)
+
+
+def sniff(name: str, head: bytes) -> bool:
+    """Its suffix; or an array of tasks that begin with their data, annotations or predictions."""
+    if name.endswith(".labelstudio.json"):
+        return True
+    return name.endswith(".json") and len(head.strip()) > 2 and _START.match(head) is not None
+
+
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None] = stop,
+    text: str = "text",
+    predictions: bool | None = None,
+) -> Iterator[Document]:
+    """One document a task, with the annotations of everybody who did not skip it.
+
+    `text` is the field of `data` that holds the text. Predictions are read where a task has no annotations; always or never if
+    `predictions` says so. Results that are neither labels, choices nor relations are kept in the metadata as "label_studio".
+    """
+    for number, (line, task) in enumerate(items(source, on_error=on_error), 1):
+        try:
+            document = _document(task, f"{source.stem}:{number}", f"{source.name}:{line}", text, predictions)
+        except FormatError as error:
+            on_error(error)
+            continue
+        yield document
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """One task a document, one task a line."""
+    before = b"[\n"
+    for document in documents:
+        report_losses(document, HOLDS, on_loss)
+        stream.write(before + to_json(_task(document, on_loss), document.id))
+        before = b",\n"
+    stream.write(b"\n]\n" if before == b",\n" else b"[]\n")
+
+
+def _document(task: Any, default: str, where: str, key: str, predictions: bool | None) -> Document:
+    data = field(task, "data", dict, where)
+    text = field(data, key, str, where)
+    name = data.get("id", task.get("id"))
+    document = default if name is None else name_of(name, "the id", where)
+    where = f"{where} (document {document!r})"
+    given = optional(task, "annotations", list, where) or optional(task, "completions", list, where) or []
+    kept = [item for item in given if not (isinstance(item, dict) and item.get("was_cancelled"))]
+    parts = _Parts(text, where)
+    for item in kept:
+        parts.add(field(item, "result", list, where), None)
+    if predictions or (predictions is None and not kept):
+        for item in optional(task, "predictions", list, where) or []:
+            parts.add(field(item, "result", list, where), optional(item, "model_version", str, where))
+    metadata = {field_: value for field_, value in data.items() if field_ not in (key, "id")}
+    if parts.other:
+        metadata["label_studio"] = parts.other
+    return build(
+        where,
+        document,
+        text,
+        spans=parts.named_spans(),
+        relations=tuple(parts.relations),
+        labels=tuple(parts.labels),
+        metadata=metadata,
+    )
+
+
+class _Parts:
+    """What the results of a task say, gathered."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self._text = text
+        self._where = where
+        self._utf16 = from_utf16(text)
+        self.spans: list[Span] = []
+        self.relations: list[Relation] = []
+        self.labels: list[Label] = []
+        self.other: list[Any] = []
+
+    def add(self, results: list[Any], head: str | None) -> None:
+        for result in results:
+            kind = field(result, "type", str, self._where)
+            if kind == "relation":
+                self.relations.append(self._relation(result, head))
+                continue
+            value = field(result, "value", dict, self._where)
+            if kind == "labels":
+                start, end = self._place(value)
+                name = None if result.get("id") is None else name_of(result["id"], "a region's id", self._where)
+                score = _score(result, self._where)
+                types = strings(value, "labels", self._where)
+                self.spans += [Span(start, end, type_, score, head, id=name) for type_ in types]
+            elif kind == "choices" and "start" not in value:
+                score = _score(result, self._where)
+                choices = strings(value, "choices", self._where)
+                self.labels += [Label(choice, score=score, head=head) for choice in choices]
+            else:
+                self.other.append(result)
+
+    def named_spans(self) -> tuple[Span, ...]:
+        """The spans, without the ids that were made for them, unless relations need them."""
+        used = {argument.target for relation in self.relations for argument in relation.arguments}
+        return tuple(
+            Span(span.start, span.end, span.type, span.score, span.head)
+            if span.id is not None and span.id.startswith(MADE_ID) and span.id not in used
+            else span
+            for span in self.spans
+        )
+
+    def _place(self, value: dict[str, Any]) -> tuple[int, int]:
+        start, end = field(value, "start", int, self._where), field(value, "end", int, self._where)
+        said = optional(value, "text", str, self._where)
+        if said is None or self._text[max(start, 0) : max(end, 0)] == said:
+            return start, end
+        first, last = (self._utf16.offset(offset, self._where) for offset in (start, end))
+        if self._text[first:last] == said:
+            return first, last
+        raise FormatError(
+            "BX115",
+            f"a region's text is {said!r}, but the text at {start}..{end} is {self._text[max(start, 0) : max(end, 0)]!r}",
+            where=self._where,
+            hint="the task's text has been changed after it was annotated; export both again",
+        )
+
+    def _relation(self, result: dict[str, Any], head: str | None) -> Relation:
+        ends = [
+            name_of(field(result, key, object, self._where), repr(key), self._where) for key in ("from_id", "to_id")
+        ]
+        if result.get("direction") == "left":
+            ends.reverse()
+        types = [of_kind(name, str, "a relation's label", self._where) for name in result.get("labels") or []]
+        arguments = tuple(Argument(role, end) for role, end in zip(ROLES, ends, strict=True))
+        return Relation(";".join(types) or "relation", arguments, head=head)
+
+
+def _score(result: dict[str, Any], where: str) -> float | None:
+    score = result.get("score")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise FormatError("BX113", "a score is not a number", where=where, hint="leave it out, or give a number")
+    return score
+
+
+def _task(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
+    results: dict[str | None, list[dict[str, Any]]] = {}
+    numbers = count(1)
+    made = sum(span.id is not None and span.id.startswith(MADE_ID) for span in document.spans)
+    if made:
+        on_loss(Loss(document.id, "span ids", made, f"ids that begin with {MADE_ID!r}"))
+    for span in document.spans:
+        results.setdefault(span.head, []).append(_region(document, span, numbers))
+    for relation in _held_relations(document, on_loss):
+        results.setdefault(relation.head, []).append(
+            {
+                "type": "relation",
+                "from_id": relation.arguments[0].target,
+                "to_id": relation.arguments[1].target,
+                "direction": "right",
+                "labels": [relation.type],
+            }
+        )
+    for label in document.labels:
+        if label.value is not None or label.start is not None or label.end is not None:
+            on_loss(Loss(document.id, "labels", detail="labels with a number or a place"))
+        else:
+            results.setdefault(label.head, []).append(_choice(label, document.id))
+    task: dict[str, Any] = {}
+    if results.keys() == {None}:
+        task["annotations"] = [{"result": results.pop(None)}]
+    task["predictions"] = [
+        {"result": found} if head is None else {"model_version": head, "result": found}
+        for head, found in results.items()
+    ]
+    metadata = as_json(document.metadata, document.id)
+    if clash := metadata.keys() & {"id", "text"}:
+        on_loss(Loss(document.id, "metadata", len(clash), "a task's data has an id and a text of its own"))
+    task["data"] = {**metadata, "id": document.id, "text": document.text}
+    return task
+
+
+def _region(document: Document, span: Span, numbers: Iterator[int]) -> dict[str, Any]:
+    place = {"start": span.start, "end": span.end, "text": document.text[span.start : span.end], "labels": [span.type]}
+    region = {
+        "id": f"{MADE_ID}{next(numbers)}" if span.id is None else span.id,
+        "from_name": "label",
+        "to_name": "text",
+        "type": "labels",
+        "value": place,
+    }
+    if span.score is not None:
+        region["score"] = as_json(float(span.score), document.id)
+    return region
+
+
+def _choice(label: Label, document: str) -> dict[str, Any]:
+    result: dict[str, Any] = {"from_name": "choice", "to_name": "text", "type": "choices"}
+    result["value"] = {"choices": [label.name]}
+    if label.score is not None:
+        result["score"] = as_json(float(label.score), document)
+    return result
+
+
+def _held_relations(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[Relation]:
+    """The relations between two spans; what else there is to them is told as lost."""
+    for relation in document.relations:
+        ends = relation.arguments
+        plain = tuple(Argument(role, end.target) for role, end in zip(ROLES, ends, strict=False))
+        if relation != Relation(relation.type, plain, head=relation.head) or not relation.type:
+            on_loss(Loss(document.id, "relations", detail="all but a type and two spans, from and to"))
+        if len(ends) == 2 and all(end.kind == "span" for end in ends):
+            yield relation
+
+
+FORMAT = Format(
+    name="labelstudio",
+    title="Label Studio JSON",
+    suffixes=(".labelstudio.json",),
+    holds=HOLDS,
+    sniff=sniff,
+    read=read,
+    write=write,
+)

@@ -1,0 +1,165 @@
+"""Plain text, strict UTF-8: a file is a document, or each of its lines or paragraphs is.
+
+A whole file is kept to the character, line ends included; a byte-order mark at its start is not text. It is written as a folder of
+one file a document, named by the document's id.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+from biomux.document import Document
+from biomux.errors import FormatError, UsageError
+from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.source import MAX_LINE, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from biomux.formats.source import Source
+
+BOM = b"\xef\xbb\xbf"
+HOLDS: frozenset[Feature] = frozenset()
+MAX_NAME = 200
+"""Bytes in a file's name without its suffix."""
+
+_UNSAFE = re.compile(r'[/\\!:*?"<>|%\x00-\x1f\x7f]|^\.|^ | $|\.$')
+
+
+def sniff(name: str, head: bytes) -> bool:
+    """By its name: any bytes may be text."""
+    del head
+    return name.endswith((".txt", ".text"))
+
+
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None] = stop,
+    by: Literal["file", "line", "paragraph"] = "file",
+) -> Iterator[Document]:
+    """One document a file, called by the file's stem; or one a line or paragraph that is not blank.
+
+    Lines are called `<stem>:<number of the line>`, paragraphs `<stem>:<number of its first line>`. Line ends within a
+    paragraph are kept, the last one is not.
+    """
+    if by == "file":
+        return _file(source)
+    if by == "line":
+        return _lines(source, on_error)
+    if by == "paragraph":
+        return _paragraphs(source, on_error)
+    raise UsageError("BX001", f"text cannot be read by {by!r}", hint="one of: file, line, paragraph")
+
+
+def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
+    """One file a document; an id that cannot be a file's name is changed, and told."""
+    taken: set[str] = set()
+    for document in documents:
+        report_losses(document, HOLDS, on_loss)
+        name = _file_name(document.id)
+        if name != document.id:
+            on_loss(Loss(document.id, "id", detail=f"its file is called {name}.txt"))
+        if name.casefold() in taken:
+            raise FormatError(
+                "BX120",
+                f"two documents would be the file {name}.txt",
+                where=f"document {document.id!r}",
+                hint="give each document an id of its own, or write to another format",
+            )
+        taken.add(name.casefold())
+        (folder / f"{name}.txt").write_bytes(_encoded(document))
+
+
+def _file(source: Source) -> Iterator[Document]:
+    with source.open() as stream:
+        raw = stream.read(MAX_LINE + 1)
+    if len(raw) > MAX_LINE:
+        raise FormatError(
+            "BX121",
+            f"the file is longer than {MAX_LINE:,} bytes, too long for one document",
+            where=source.name,
+            hint="read it by line or by paragraph, or split it",
+        )
+    yield Document(source.stem, decode(raw.removeprefix(BOM), source.name))
+
+
+def _lines(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
+    for number, line in _decoded(source, on_error):
+        if line.strip():
+            yield Document(f"{source.stem}:{number}", line.removesuffix("\n").removesuffix("\r"))
+
+
+def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
+    first, kept = 0, ""
+    for number, line in _decoded(source, on_error):
+        if line.strip():
+            first = first if kept else number
+            kept += line
+        elif kept:
+            yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))
+            kept = ""
+        if len(kept) > MAX_LINE:
+            raise FormatError(
+                "BX121",
+                f"the paragraph is longer than {MAX_LINE:,} characters",
+                where=f"{source.name}:{first}",
+                hint="read it by line",
+            )
+    if kept:
+        yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))
+
+
+def _decoded(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, str]]:
+    """Each line with its number and its line end; one that is not UTF-8 goes to `on_error`."""
+    number = 0
+    with source.open() as stream:
+        while raw := stream.readline(MAX_LINE + 1):
+            number += 1
+            where = f"{source.name}:{number}"
+            if len(raw) > MAX_LINE:
+                raise FormatError("BX121", f"line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
+            try:
+                line = decode(raw.removeprefix(BOM) if number == 1 else raw, where)
+            except FormatError as error:
+                on_error(error)
+                continue
+            yield number, line
+
+
+def _encoded(document: Document) -> bytes:
+    """The bytes of the text; before a text that begins with U+FEFF a byte-order mark, since a reader drops the first."""
+    try:
+        raw = document.text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise FormatError(
+            "BX120",
+            f"character {error.start} is half a surrogate pair, which UTF-8 cannot hold",
+            where=f"document {document.id!r}",
+            hint="repair the text",
+        ) from None
+    return BOM + raw if raw.startswith(BOM) else raw
+
+
+def _file_name(id: str) -> str:
+    """The id itself where it can be a file's name, else with what cannot replaced by %XX."""
+    name = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), id)
+    try:
+        size = len(name.encode("utf-8"))
+    except UnicodeEncodeError:
+        return quote(id, safe="", errors="replace")[:MAX_NAME]
+    return (name if size <= MAX_NAME else quote(id, safe="")[:MAX_NAME]) or "%"
+
+
+FORMAT = Format(
+    name="text",
+    title="plain text",
+    suffixes=(".txt",),
+    holds=HOLDS,
+    sniff=sniff,
+    read=read,
+    write_folder=write_folder,
+)
