@@ -51,6 +51,7 @@ FORMATS: dict[str, str] = {
     "doccano": "biomux.formats.doccano",
     "prodigy": "biomux.formats.prodigy",
     "elucidata": "biomux.formats.elucidata",
+    "brat": "biomux.formats.brat",
     "conll": "biomux.formats.conll",
     "pubtator": "biomux.formats.pubtator",
     "text": "biomux.formats.text",

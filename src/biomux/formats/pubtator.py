@@ -170,6 +170,7 @@ def _relation(columns: list[str], where: str) -> Relation:
 
 
 def _sniff(name: str, head: bytes) -> bool:
+    del name
     return bool(_FIRST_LINE.match(head))
 
 

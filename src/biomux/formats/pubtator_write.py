@@ -58,7 +58,7 @@ def _text_lines(document: Document, on_loss: Callable[[Loss], None]) -> list[str
     changed = text_of(title, abstract)
     if changed != document.text:
         on_loss(Loss(name, "text breaks", detail="TABs and line ends became blanks"))
-    expected = [(0, len(title), "title", {})]
+    expected: list[tuple[int, int, str, dict[str, object]]] = [(0, len(title), "title", {})]
     if abstract:
         expected.append((len(title) + 1, len(changed), "abstract", {}))
     given = [(passage.start, passage.end, passage.kind, dict(passage.extra)) for passage in document.passages]

@@ -13,14 +13,16 @@ import tarfile
 import zipfile
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from biomux.errors import FormatError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+Name = TypeVar("Name", str, Path)
 
 GZIP_MAGIC = b"\x1f\x8b"
 _TAR = (".tar", ".tar.gz", ".tgz")
@@ -99,10 +101,10 @@ def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
 def sources(where: str | Path) -> Iterator[Source]:
     """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
 
-    Files come in sorted order; hidden ones, macOS leftovers and checksums' side files are passed over. Pipes ("-" and the shell's
+    Files come in sorted order; hidden ones, macOS leftovers and the texts of brat's pairs are passed over. Pipes ("-" and the shell's
     `<(...)`) are streamed.
     """
-    if str(where) == "-":
+    if where == "-":
         yield of_stdin()
         return
     for path in files(where):
@@ -113,12 +115,11 @@ def files(where: str | Path) -> Iterator[Path]:
     """The paths of `sources`: archives as themselves, standard input left out."""
     text = str(where)
     path = Path(text)
-    if text == "-":
+    if where == "-":
         return
     if path.is_dir():
-        for file in sorted(path.rglob("*")):
-            if file.is_file() and _wanted(file.relative_to(path).as_posix()):
-                yield file
+        found = (file for file in sorted(path.rglob("*")) if file.is_file())
+        yield from _without_texts([file for file in found if _wanted(file.relative_to(path).as_posix())])
     elif path.exists():
         yield path
     elif glob.has_magic(text):
@@ -129,7 +130,7 @@ def files(where: str | Path) -> Iterator[Path]:
                 f"nothing matches {text!r}",
                 hint="check the pattern, and quote it so that the shell leaves it alone",
             )
-        yield from (path for path in map(Path, matches) if path.is_file())
+        yield from _without_texts([path for path in map(Path, matches) if path.is_file()])
     else:
         raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
 
@@ -228,7 +229,16 @@ def _parent_must_exist(path: Path) -> None:
 
 
 def _wanted(name: str) -> bool:
-    return not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    return not any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
+
+
+def _without_texts(found: list[Name]) -> Iterator[Name]:
+    """Names without each `.txt` that has an `.ann` beside it: brat reads the pair from its `.ann`."""
+    plain = {str(name).removesuffix(".gz") for name in found}
+    for name in found:
+        stem, dot, suffix = str(name).removesuffix(".gz").rpartition(".")
+        if not (dot and suffix == "txt" and f"{stem}.ann" in plain):
+            yield name
 
 
 def _file_sources(path: Path) -> Iterator[Source]:
@@ -245,13 +255,28 @@ def _file_sources(path: Path) -> Iterator[Source]:
 def _zip_sources(path: Path) -> Iterator[Source]:
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in sorted(archive.namelist()):
-                if not name.endswith("/") and _wanted(name):
-                    yield of_bytes(f"{path}!{name}", archive.read(name))
+            names = [name for name in archive.namelist() if not name.endswith("/") and _wanted(name)]
+            for name in _without_texts(sorted(names)):
+                yield _of_member(path, archive, name)
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         raise FormatError(
             "BX112", f"the archive is damaged: {error}", where=str(path), hint="fetch it again"
         ) from error
+
+
+def _of_member(path: Path, archive: zipfile.ZipFile, name: str) -> Source:
+    def companion(other: str) -> Source | None:
+        beside = str(PurePosixPath(name).with_name(other))
+        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive.NameToInfo]
+        return _of_member(path, archive, found[0]) if found else None
+
+    try:
+        data = archive.read(name)
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        raise FormatError(
+            "BX112", f"the archive is damaged: {error}", where=f"{path}!{name}", hint="fetch it again"
+        ) from error
+    return replace(of_bytes(f"{path}!{name}", data), companion=companion)
 
 
 def _tar_sources(path: Path) -> Iterator[Source]:
@@ -313,7 +338,7 @@ class _Unzipped(io.RawIOBase):
 
 
 class _Replay(io.RawIOBase):
-    """Bytes already taken from a stream, then the rest of it; closing leaves the stream open."""
+    """Bytes already taken from a stream, then the rest of it. The stream is closed at its end only, so it can be replayed before."""
 
     def __init__(self, kept: bytes, stream: BinaryIO) -> None:
         self._kept = memoryview(kept)
@@ -323,7 +348,11 @@ class _Replay(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        data = bytes(self._kept[: len(buffer)]) or self._stream.read1(len(buffer))  # type: ignore[attr-defined]
+        data = bytes(self._kept[: len(buffer)])
+        if not data and not self._stream.closed:
+            data = self._stream.read1(len(buffer))  # type: ignore[attr-defined]
+            if not data and self._stream is not sys.stdin.buffer:
+                self._stream.close()
         self._kept = self._kept[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
