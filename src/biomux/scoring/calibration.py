@@ -1,0 +1,178 @@
+"""Does a score of 0.9 mean nine in ten? Measures of that, and of how well scores tell right from wrong.
+
+`scores` are in 0..1, `right` says of each whether it was right. How scores are made honest stands in `biomux.scoring.honest`.
+
+>>> round(expected_error([0.9, 0.9, 0.6, 0.6], [True, True, True, False]), 3)
+0.1
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.errors import ScoreError, UsageError
+from biomux.scoring.significance import bootstrap_error
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+BINS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Answers whose score lies in low..high: how many, their mean score, and the share that was right."""
+
+    low: float
+    high: float
+    number: int
+    score: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How far the scores can be trusted."""
+
+    number: int
+    accuracy: float
+    mean_score: float
+    ece: float
+    ece_error: float
+    aurc: float
+    aurc_error: float
+    bins: tuple[Bin, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {name: None if value != value else value for name, value in asdict(self).items()}
+
+
+def confidence(
+    scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, samples: int = 200, seed: int = 0
+) -> Confidence:
+    """All measures at once; errors by the bootstrap, nan with `samples=0`."""
+    given, hits = checked(scores, right)
+    errors = [
+        bootstrap_error(statistic, given, hits, samples=samples, seed=seed) if samples else float("nan")
+        for statistic in (lambda s, r: expected_error(s, r, bins=bins), area_under_risk)
+    ]
+    return Confidence(
+        len(given),
+        float(hits.mean()),
+        float(given.mean()),
+        expected_error(given, hits, bins=bins),
+        errors[0],
+        area_under_risk(given, hits),
+        errors[1],
+        tuple(reliability(given, hits, bins=bins)),
+    )
+
+
+def reliability(scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, by: str = "width") -> list[Bin]:
+    """The reliability diagram's bins, empty ones left out: of equal width, or (`by="number"`) of about equal number."""
+    given, hits = checked(scores, right)
+    if by == "width":
+        edges = np.linspace(0, 1, bins + 1)
+    elif by == "number":
+        edges = np.unique(np.concatenate([[0.0], np.quantile(given, np.linspace(0, 1, bins + 1)[1:-1]), [1.0]]))
+    else:
+        raise UsageError("BX001", f"bins cannot be made by {by!r}", hint='choose "width" or "number"')
+    places = np.clip(np.searchsorted(edges, given, side="left") - 1, 0, len(edges) - 2)
+    numbers = np.bincount(places, minlength=len(edges) - 1)
+    score_sums = np.bincount(places, weights=given, minlength=len(edges) - 1)
+    hit_sums = np.bincount(places, weights=hits, minlength=len(edges) - 1)
+    return [
+        Bin(
+            float(edges[place]),
+            float(edges[place + 1]),
+            int(numbers[place]),
+            float(score_sums[place] / numbers[place]),
+            float(hit_sums[place] / numbers[place]),
+        )
+        for place in np.flatnonzero(numbers)
+    ]
+
+
+def expected_error(scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, by: str = "width") -> float:
+    """ECE: the distance between score and share right, averaged over bins by their number."""
+    found = reliability(scores, right, bins=bins, by=by)
+    return sum(one.number * abs(one.score - one.right) for one in found) / sum(one.number for one in found)
+
+
+def risk_coverage(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
+    """Coverage 1/n … 1, and the share wrong among the surest that many. Equal scores share their mistakes evenly."""
+    given, hits = checked(scores, right)
+    distinct, places, numbers = np.unique(-given, return_inverse=True, return_counts=True)
+    share = np.bincount(places, weights=1 - hits, minlength=len(distinct)) / numbers
+    kept = np.arange(1, len(given) + 1)
+    return kept / len(given), np.cumsum(np.repeat(share, numbers)) / kept
+
+
+def area_under_risk(scores: ArrayLike, right: ArrayLike) -> float:
+    """AURC: the mean of the risk over all coverages; lower is better, 0 if nothing is wrong."""
+    return float(risk_coverage(scores, right)[1].mean())
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Answers that score at least `score` are kept: then this is their precision, how many of the right ones they are, and their number."""
+
+    score: float
+    precision: float
+    recall: float
+    number: int
+
+
+def thresholds(scores: ArrayLike, right: ArrayLike, *, missed: int = 0) -> list[Threshold]:
+    """The table of all thresholds, highest first. `missed` counts right answers that were never given, for recall."""
+    given, hits = checked(scores, right)
+    distinct, places, numbers = np.unique(-given, return_inverse=True, return_counts=True)
+    kept = np.cumsum(numbers)
+    found = np.cumsum(np.bincount(places, weights=hits, minlength=len(distinct)))
+    all_right = max(1.0, float(hits.sum()) + missed)
+    return [
+        Threshold(float(-score), float(hit / number), float(hit / all_right), int(number))
+        for score, hit, number in zip(distinct, found, kept, strict=True)
+    ]
+
+
+def threshold_for(
+    precision: float, scores: ArrayLike, right: ArrayLike, *, missed: int = 0, at_least: int = 20
+) -> Threshold:
+    """The lowest threshold that keeps the wanted precision, among those that keep `at_least` answers (fewer prove nothing)."""
+    table = thresholds(scores, right, missed=missed)
+    usable = [one for one in table if one.number >= at_least]
+    fitting = [one for one in usable if one.precision >= precision]
+    if fitting:
+        return fitting[-1]
+    best = max(usable, key=lambda one: one.precision, default=None)
+    reached = (
+        f"the best is {best.precision:.3f}, from score {best.score:.3f}" if best else f"there are {table[-1].number}"
+    )
+    raise ScoreError(
+        "BX704",
+        f"no threshold that keeps {at_least} answers has precision {precision}: {reached}",
+        hint="ask for less precision, or bring more development data",
+    )
+
+
+def checked(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
+    """Both as arrays of the same length; ScoreError for anything else."""
+    given, hits = np.asarray(scores, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if given.ndim != 1 or given.shape != hits.shape:
+        raise ScoreError(
+            "BX705",
+            f"scores have the shape {given.shape}, right or not {hits.shape}",
+            hint="give one of each an answer",
+        )
+    if not len(given):
+        raise ScoreError("BX704", "there are no scores to look at", hint="predict on documents that have answers")
+    if not ((given >= 0) & (given <= 1)).all():
+        raise ScoreError("BX705", "a score lies outside 0..1", hint="give probabilities, not logits")
+    return given, hits
