@@ -64,7 +64,7 @@ def of_path(path: Path) -> Source:
     """A file on disk."""
 
     def companion(name: str) -> Source | None:
-        for candidate in (path.with_name(name), path.with_name(name + ".gz")):
+        for candidate in (path.parent / name, path.parent / (name + ".gz")):
             if candidate.is_file():
                 return of_path(candidate)
         return None

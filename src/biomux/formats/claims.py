@@ -1,0 +1,193 @@
+"""Claims checked against abstracts: SciFact, and HealthVer and CovidFact in the form of MultiVerS.
+
+    claims_train.jsonl   {"id": 2, "claim": "…", "cited_doc_ids": [13], "evidence": {"13": [{"sentences": [4], "label": "SUPPORT"}]}}
+    corpus.jsonl         {"doc_id": 13, "title": "…", "abstract": ["sentence", …], "structured": false}
+
+Read it from a claims file; `corpus.jsonl` must lie beside it and is held in memory (SciFact's 5,183 abstracts: about 10 MB). A document a pair of
+claim and abstract, called `<claim>:<doc>`: the text is the abstract, its sentences joined by a blank; the pair is the claim; the
+label is SUPPORT, CONTRADICT, or `none` for an abstract that is named but has no evidence. Sentences of a rationale have a label `rationale` anchored to
+them; which of them belong together is in `metadata["rationales"]`. `cited_doc_ids` and `doc_ids` are the same.
+
+A claim that names no abstract (SciFact's test set) is a document with an empty text, the claim as its pair, and no label, called `<claim>`.
+`corpus.jsonl` gives no documents of its own, unless it is read with `abstracts=True`: then each abstract is one, without a pair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from biomux.document import Document, Label
+from biomux.errors import FormatError
+from biomux.formats.claims_write import HOLDS, NONE, RATIONALE, write_folder
+from biomux.formats.fields import build, field, integers, name_of, optional, strings
+from biomux.formats.format import Format, stop
+from biomux.formats.joined import join
+from biomux.formats.json_array import loads
+from biomux.formats.source import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.formats.source import Source
+
+CORPUS = "corpus.jsonl"
+
+
+def read(
+    source: Source, *, on_error: Callable[[FormatError], None] = stop, abstracts: bool = False
+) -> Iterator[Document]:
+    """A document a pair of claim and abstract."""
+    if source.plain_name == CORPUS:
+        if abstracts:
+            for where, record in _records(source, on_error):
+                try:
+                    name, document = _abstract(record, where)
+                except FormatError as error:
+                    on_error(error)
+                    continue
+                yield build(where, name, document.text, sentences=document.sentences, metadata=document.metadata)
+        return
+    corpus: dict[str, Document] | None = None
+    for where, record in _records(source, on_error):
+        try:
+            named = _named(record, where)
+            if named and corpus is None:
+                corpus = _corpus(source, on_error)
+            documents = [*_pairs(record, named, corpus or {}, where)]
+        except FormatError as error:
+            if error.code == "BX119":
+                raise
+            on_error(error)
+            continue
+        yield from documents
+
+
+def _records(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[str, Any]]:
+    for number, line in lines(source):
+        if not line.strip():
+            continue
+        where = f"{source.name}:{number}"
+        try:
+            record = loads(line.encode(), where)
+        except FormatError as error:
+            on_error(error)
+            continue
+        yield where, record
+
+
+def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> dict[str, Document]:
+    found = source.companion(CORPUS)
+    if found is None:
+        raise FormatError(
+            "BX119", "the abstracts are not beside it", where=source.name, hint=f"put {CORPUS} into the same folder"
+        )
+    corpus = {}
+    for where, record in _records(found, on_error):
+        try:
+            name, abstract = _abstract(record, where)
+        except FormatError as error:
+            on_error(error)
+            continue
+        corpus[name] = abstract
+    return corpus
+
+
+def _abstract(record: Any, where: str) -> tuple[str, Document]:
+    name = name_of(field(record, "doc_id", object, where), "the field 'doc_id'", where)
+    sentences = strings(record, "abstract", where)
+    if not all(sentences):
+        raise FormatError("BX113", "a sentence of the abstract is empty", where=where, hint="remove it")
+    text, ranges = join(sentences, " ")
+    metadata = {key: value for key, value in record.items() if key not in ("doc_id", "abstract")}
+    return name, build(where, name, text, sentences=tuple(ranges), metadata=metadata)
+
+
+def _named(record: Any, where: str) -> list[str]:
+    """The ids of the abstracts that a claim names, those of its evidence too."""
+    field(record, "id", object, where)
+    ids = optional(record, "cited_doc_ids", list, where) or optional(record, "doc_ids", list, where) or []
+    evidence = optional(record, "evidence", dict, where) or {}
+    return list(dict.fromkeys([*(name_of(raw, "the id of an abstract", where) for raw in ids), *evidence]))
+
+
+def _pairs(record: Any, named: list[str], corpus: dict[str, Document], where: str) -> Iterator[Document]:
+    claim = field(record, "claim", str, where)
+    name = name_of(record["id"], "the field 'id'", where)
+    kept = ("id", "claim", "cited_doc_ids", "doc_ids", "evidence")
+    about = {"claim_id": name, **{key: value for key, value in record.items() if key not in kept}}
+    if not named:
+        yield Document(name, "", pair=claim, metadata=about)
+    evidence = optional(record, "evidence", dict, where)
+    for doc_id in named:
+        abstract = corpus.get(doc_id)
+        if abstract is None:
+            raise FormatError(
+                "BX113",
+                f"claim {name!r} names abstract {doc_id!r}, which is not in {CORPUS}",
+                where=where,
+                hint="add it",
+            )
+        labels, rationales = _evidence(evidence, doc_id, abstract, f"{where} (claim {name!r})")
+        metadata = {
+            **about,
+            "doc_id": doc_id,
+            **abstract.metadata,
+            **({"rationales": rationales} if any(rationales) else {}),
+        }
+        yield build(
+            where,
+            f"{name}:{doc_id}",
+            abstract.text,
+            sentences=abstract.sentences,
+            pair=claim,
+            labels=labels,
+            metadata=metadata,
+        )
+
+
+def _evidence(
+    evidence: dict[str, Any] | None, id: str, abstract: Document, where: str
+) -> tuple[tuple[Label, ...], list[list[int]]]:
+    """The label of the pair with those of its rationale sentences, and which sentences belong together."""
+    if evidence is None:
+        return (), []
+    if id not in evidence:
+        return (Label(NONE),), []
+    given = field(evidence, id, list, where)
+    names = {field(part, "label", str, where) for part in given}
+    if len(names) != 1:
+        raise FormatError(
+            "BX113", f"the evidence of abstract {id!r} has {len(names)} labels", where=where, hint="give it one"
+        )
+    rationales = [integers(field(part, "sentences", list, where), "sentences", where) for part in given]
+    sentences = abstract.sentences or ()
+    anchored = []
+    for number in sorted({number for rationale in rationales for number in rationale}):
+        if not 0 <= number < len(sentences):
+            raise FormatError(
+                "BX114",
+                f"rationale sentence {number} is not among the {len(sentences)} of abstract {id!r}",
+                where=where,
+                hint="sentences are counted from 0",
+            )
+        anchored.append(Label(RATIONALE, start=sentences[number][0], end=sentences[number][1]))
+    return (Label(names.pop()), *anchored), rationales
+
+
+def _sniff(name: str, head: bytes) -> bool:
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    if first[:1] != b"{" or b'"biomux"' in first[:40]:
+        return False
+    claim = b'"claim"' in first and b'"id"' in first
+    return claim or (name == CORPUS and b'"doc_id"' in first and b'"abstract"' in first)
+
+
+FORMAT = Format(
+    name="claims",
+    title="claims and abstracts (SciFact, HealthVer, CovidFact)",
+    suffixes=(".claims",),
+    holds=HOLDS,
+    sniff=_sniff,
+    read=read,
+    write_folder=write_folder,
+)

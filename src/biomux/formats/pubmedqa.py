@@ -1,0 +1,133 @@
+"""PubMedQA: a question and an abstract without its conclusion, answered yes, no or maybe.
+
+    {"21645374": {"QUESTION": "Do …?", "CONTEXTS": ["…", "…"], "LABELS": ["BACKGROUND", "RESULTS"], "final_decision": "yes", …}}
+
+A document a member: the text is the contexts, each on a line of its own and a passage named by its section; the pair is the question; the
+label is the decision. All other fields go to `metadata` under their own names. `LONG_ANSWER` is the abstract's conclusion and
+stays there: a model that reads it is cheating. If `test_ground_truth.json` lies beside the file, its ids have `split: test` in
+`metadata` and their answers must agree. That file has no documents of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from biomux.document import Document, Label, Passage
+from biomux.errors import FormatError
+from biomux.formats.fields import build, field, of_kind, optional, strings, to_json
+from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.joined import join, parts_of, report_label_parts
+from biomux.formats.json_array import MAX_ITEM, loads
+from biomux.formats.json_object import members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.formats.source import Source
+
+HOLDS: frozenset[Feature] = frozenset({"passages", "labels", "pair", "metadata"})
+TEST = "test_ground_truth.json"
+
+_OWN = ("QUESTION", "CONTEXTS", "LABELS", "final_decision")
+
+
+def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
+    """A document a question."""
+    if source.plain_name == TEST:
+        if source.companion("ori_pqal.json") is None:
+            raise FormatError(
+                "BX119", "the questions are not beside it", where=source.name, hint="put ori_pqal.json into the folder"
+            )
+        return
+    test = _test_answers(source)
+    for line, pmid, record in members(source, on_error=on_error):
+        where = f"{source.name}:{line}"
+        try:
+            document = _document(pmid, record, test, where)
+        except FormatError as error:
+            on_error(error)
+            continue
+        yield document
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """One object, a member a document and a line."""
+    before = b"{"
+    for document in documents:
+        record = to_json({document.id: _record(document, on_loss)}, document.id)
+        stream.write(before + b"\n" + record[1:-1])
+        before = b","
+    stream.write(b"\n}\n" if before == b"," else b"{}\n")
+
+
+def _test_answers(source: Source) -> dict[str, Any]:
+    found = source.companion(TEST)
+    if found is None:
+        return {}
+    with found.open() as stream:
+        return of_kind(loads(stream.read(MAX_ITEM), found.name), dict, "the list of test answers", found.name)
+
+
+def _document(pmid: str, record: dict[str, Any], test: dict[str, Any], where: str) -> Document:
+    question = field(record, "QUESTION", str, where)
+    contexts = strings(record, "CONTEXTS", where)
+    kinds = strings(record, "LABELS", where) if record.get("LABELS") is not None else ["context"] * len(contexts)
+    if len(kinds) != len(contexts):
+        raise FormatError(
+            "BX113", f"there are {len(contexts)} contexts and {len(kinds)} LABELS", where=where, hint="give as many"
+        )
+    decision = optional(record, "final_decision", str, where)
+    metadata = {key: value for key, value in record.items() if key not in _OWN}
+    if pmid in test:
+        metadata["split"] = "test"
+        if decision is not None and decision != test[pmid]:
+            raise FormatError(
+                "BX113",
+                f"the decision is {decision!r}, but {TEST} says {test[pmid]!r}",
+                where=where,
+                hint="correct one",
+            )
+        decision = of_kind(test[pmid], str, f"the answer of {pmid!r} in {TEST}", where)
+    text, ranges = join(contexts, "\n")
+    passages = tuple(Passage(start, end, kind) for (start, end), kind in zip(ranges, kinds, strict=True))
+    labels = (Label(decision),) if decision is not None else ()
+    return build(where, pmid, text, passages=passages, pair=question, labels=labels, metadata=metadata)
+
+
+def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
+    if document.pair is None:
+        raise FormatError("BX120", "there is no question", where=f"document {document.id!r}", hint="write to jsonl")
+    report_losses(document, HOLDS, on_loss)
+    report_label_parts(document, on_loss)
+    label = next((label for label in document.labels if label.start is None), None)
+    if len(document.labels) > (label is not None):
+        on_loss(Loss(document.id, "labels", len(document.labels) - (label is not None), "a question has one decision"))
+    if any(passage.extra for passage in document.passages):
+        on_loss(Loss(document.id, "passage extra", sum(bool(passage.extra) for passage in document.passages)))
+    kinds = {(passage.start, passage.end): passage.kind for passage in document.passages}
+    ranges = parts_of(document, [(p.start, p.end) for p in document.passages], "passages", "\n", on_loss)
+    kept = {key: value for key, value in document.metadata.items() if key not in _OWN}
+    if len(kept) < len(document.metadata):
+        on_loss(Loss(document.id, "metadata", len(document.metadata) - len(kept), "keys that the format has itself"))
+    return {
+        "QUESTION": document.pair,
+        "CONTEXTS": [document.text[start:end] for start, end in ranges],
+        "LABELS": [kinds.get(range_, "context") for range_ in ranges],
+        **kept,
+        **({"final_decision": label.name} if label else {}),
+    }
+
+
+def _sniff(name: str, head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and (name == TEST or (b'"QUESTION"' in head and b'"CONTEXTS"' in head))
+
+
+FORMAT = Format(
+    name="pubmedqa",
+    title="PubMedQA JSON",
+    suffixes=(".pubmedqa.json",),
+    holds=HOLDS,
+    sniff=_sniff,
+    read=read,
+    write=write,
+)

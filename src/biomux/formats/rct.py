@@ -1,0 +1,103 @@
+"""Abstracts with the role of each sentence: PubMed RCT and NICTA-PIBOSO.
+
+    ###707740
+    population⇥Patients were examined .
+    outcome⇥Most recovered .
+
+A line `###id` begins an abstract, a blank line ends it. A document an abstract: its sentences joined by a blank, each role a label anchored
+to its sentence. An empty role is none. Roles are kept as written (NICTA-PIBOSO in lower case, PubMed RCT in upper case).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux.document import Document, Label
+from biomux.errors import FormatError
+from biomux.formats.delimited import tsv_line
+from biomux.formats.fields import build
+from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.joined import join, labels_by_range, sentences_of
+from biomux.formats.source import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.formats.source import Source
+
+HOLDS: frozenset[Feature] = frozenset({"sentences", "labels"})
+MARK = "###"
+
+
+def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
+    """A document an abstract."""
+    current: str | None = None
+    kept: list[tuple[str, str]] = []
+    where = ""
+    for number, line in lines(source):
+        place = f"{source.name}:{number}"
+        if line.startswith(MARK) or not line:
+            if current is not None:
+                yield _document(current, kept, where)
+            current, kept, where = line.removeprefix(MARK) if line else None, [], place
+            continue
+        try:
+            kept.append(_sentence(line, current, place))
+        except FormatError as error:
+            on_error(error)
+    if current is not None:
+        yield _document(current, kept, where)
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """An abstract a document; a document without sentences is written as one."""
+    for document in documents:
+        report_losses(document, HOLDS, on_loss)
+        ranges = sentences_of(document, " ", on_loss)
+        stream.write(tsv_line([MARK + document.id], document.id))
+        for at, labels in labels_by_range(document, ranges, on_loss).items():
+            role = labels[0].name if labels else ""
+            if role.startswith(MARK):
+                raise FormatError(
+                    "BX120", f"a role cannot begin with {MARK}", where=f"document {document.id!r}", hint="rename it"
+                )
+            if len(labels) > 1:
+                on_loss(Loss(document.id, "labels", len(labels) - 1, "a sentence has one role"))
+            stream.write(tsv_line([role, document.text[at[0] : at[1]]], document.id))
+        stream.write(b"\n")
+
+
+def _sentence(line: str, current: str | None, where: str) -> tuple[str, str]:
+    if current is None:
+        raise FormatError("BX113", "a sentence stands outside an abstract", where=where, hint=f"begin it with {MARK}id")
+    role, tab, sentence = line.partition("\t")
+    if not tab:
+        raise FormatError("BX116", "there is no tab between role and sentence", where=where, hint="write role⇥sentence")
+    if not sentence or "\t" in sentence:
+        what = "has a tab" if sentence else "is empty"
+        raise FormatError("BX113", f"the sentence {what}", where=where, hint="write role⇥sentence")
+    return role, sentence
+
+
+def _document(id: str, kept: list[tuple[str, str]], where: str) -> Document:
+    text, ranges = join((sentence for _, sentence in kept), " ")
+    labels = tuple(
+        Label(role, start=start, end=end) for (role, _), (start, end) in zip(kept, ranges, strict=True) if role
+    )
+    return build(where, id, text, sentences=tuple(ranges), labels=labels)
+
+
+def _sniff(_: str, head: bytes) -> bool:
+    return re.match(rb"(?:\xef\xbb\xbf)?\s*###[^\n#]+\n[^\n\t]*\t", head) is not None
+
+
+FORMAT = Format(
+    name="rct",
+    title="abstracts with the role of each sentence (PubMed RCT, NICTA-PIBOSO)",
+    suffixes=(".rct.txt",),
+    holds=HOLDS,
+    sniff=_sniff,
+    read=read,
+    write=write,
+)
