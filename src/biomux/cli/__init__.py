@@ -52,6 +52,7 @@ class _Lazy(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] in COMMANDS:
+            _import_undisturbed("orjson")
             self.commands[args[0]] = load(args[0], markup=_markup())
         return super().resolve_command(ctx, args)
 
@@ -169,6 +170,17 @@ def _close_quietly() -> None:
         return
 
 
+def _import_undisturbed(module: str) -> None:
+    """Import a module with signals held back: orjson crashes the interpreter if one interrupts its initialisation."""
+    if not hasattr(signal, "pthread_sigmask"):
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        import_module(module)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _terminated(number: int, frame: object) -> NoReturn:  # noqa: ARG001
     sys.exit(_say("stopped", 128 + number))
 
@@ -209,8 +221,8 @@ def _prepare(command: Any, *, markup: Literal["rich"] | None) -> None:
 
 
 def _markup() -> Literal["rich"] | None:
-    """Help in panels, but plain in a narrow window, where panels would cut the names of options."""
-    return "rich" if shutil.get_terminal_size().columns >= 60 else None
+    """Help in panels on a terminal; plain in a pipe, and in a narrow window, where panels would cut the names of options."""
+    return "rich" if sys.stdout.isatty() and shutil.get_terminal_size().columns >= 60 else None
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}

@@ -255,12 +255,14 @@ def _sources(wheres: list[str], on_error: Callable[[FormatError], None]) -> Iter
     """Every source, with the argument that it came from. At least one, or it is an error."""
     count = 0
     for where in wheres:
-        try:
-            for source in formats.sources(where):
+        for path in ["-"] if where == "-" else files(where):
+            try:
+                for source in formats.sources(path):
+                    count += 1
+                    yield where, source
+            except FormatError as error:
                 count += 1
-                yield where, source
-        except FormatError as error:
-            on_error(error)
+                on_error(error)
     if not count:
         raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
 

@@ -1,0 +1,296 @@
+"""`biomux convert`: what goes where, what is told, and what is never left behind."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from biomux import cli, formats
+from biomux.document import Document, Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BIOMUX = [sys.executable, "-m", "biomux"]
+CONLL = "TP53\tB-gene\nin\tO\nmice\tB-species\n\n"
+GOOD = '{"biomux":1,"id":"%s","text":"TP53"}\n'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def convert(*arguments: str) -> int:
+    return cli.run(["convert", *arguments])
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
+
+
+def ids(path: Path | str) -> list[str]:
+    return [document.id for document in formats.read(path)]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_file_becomes_a_file_and_formats_are_stated(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    assert convert("a.tsv", "a.jsonl") == 0
+    (document,) = formats.read("a.jsonl")
+    assert [document.mention(span) for span in document.spans] == ["TP53", "mice"]
+    said = told(capsys)
+    assert "reading a.tsv as conll" in said
+    assert "read 1 file as conll; wrote 1 documents with 2 spans as jsonl" in said
+
+
+def test_gzip_both_ways(here: Path) -> None:
+    (here / "a.tsv.gz").write_bytes(gzip.compress(CONLL.encode()))
+    assert convert("a.tsv.gz", "a.jsonl.gz") == 0
+    assert gzip.decompress((here / "a.jsonl.gz").read_bytes()).startswith(b'{"biomux":1')
+
+
+def test_several_files_folders_and_globs_go_into_one_file(here: Path) -> None:
+    for name in ("x/a.tsv", "x/deep/b.tsv", "c.tsv"):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(CONLL)
+    assert convert("x", "*.tsv", "all.jsonl") == 0
+    assert ids("all.jsonl") == ["a:1", "b:1", "c:1"]
+
+
+@pytest.mark.parametrize("source", ["x", "x/", "x/**/*.tsv*", "./x"])
+def test_into_a_folder_each_file_keeps_its_path(here: Path, source: str) -> None:
+    for name in ("x/a.tsv", "x/deep/b.tsv"):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(CONLL)
+    (here / "x/deep/c.tsv.gz").write_bytes(gzip.compress(CONLL.encode()))
+    assert convert(source, "out/", "--to", "jsonl") == 0
+    assert names(here / "out") == ["a.jsonl", "deep/b.jsonl", "deep/c.jsonl.gz"]
+
+
+def test_a_file_into_a_folder_that_exists(here: Path) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    (here / "out").mkdir()
+    assert convert("a.tsv", "out", "--to", "jsonl") == 0
+    assert names(here / "out") == ["a.jsonl"]
+
+
+def test_an_archives_members_go_where_they_belong(here: Path) -> None:
+    with zipfile.ZipFile(here / "x.zip", "w") as archive:
+        archive.writestr("deep/a.tsv", CONLL)
+    with tarfile.open(here / "y.tar.gz", "w:gz") as tar:
+        member = tarfile.TarInfo("b.tsv")
+        member.size = len(CONLL)
+        tar.addfile(member, io.BytesIO(CONLL.encode()))
+    assert convert("x.zip", "y.tar.gz", "out/", "--to", "jsonl") == 0
+    assert names(here / "out") == ["x/deep/a.jsonl", "y/b.jsonl"]
+    assert convert("x.zip", "y.tar.gz", "all.jsonl") == 0
+    assert ids("all.jsonl") == ["a:1", "b:1"]
+
+
+@pytest.mark.parametrize("member", ["../evil.tsv", "/evil.tsv", "a/../../evil.tsv"])
+def test_an_archive_cannot_write_outside_the_folder(
+    here: Path, member: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "in").mkdir()
+    with zipfile.ZipFile(here / "in/x.zip", "w") as archive:
+        archive.writestr(member, CONLL)
+    assert convert("in/x.zip", "in/out/", "--to", "jsonl") == 2
+    assert "BX113" in told(capsys)
+    assert not list(here.rglob("evil*"))
+
+
+def test_two_files_that_would_become_one_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x").mkdir()
+    (here / "x/a.tsv").write_text(CONLL)
+    (here / "x/a.conll").write_text(CONLL)
+    assert convert("x", "out/", "--to", "jsonl") == 2
+    assert "would both become" in told(capsys)
+
+
+def test_a_target_among_its_sources_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "all.jsonl").write_text(GOOD % 1)
+    assert convert(".", "all.jsonl") == 2
+    assert "the target is one of the sources" in told(capsys)
+    assert ids("all.jsonl") == ["1"]
+
+
+def test_standard_input_and_output() -> None:
+    done = subprocess.run(
+        [*BIOMUX, "convert", "-", "-", "--to", "jsonl"], input=CONLL.encode(), capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["text"] == "TP53 in mice"
+    assert b"reading <stdin> as conll" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_read_once(here: Path) -> None:
+    os.mkfifo(here / "pipe")
+    feeder = threading.Thread(target=(here / "pipe").write_bytes, args=(gzip.compress(CONLL.encode()),))
+    feeder.start()
+    assert convert("pipe", "a.jsonl", "--from", "conll") == 0
+    feeder.join()
+    assert ids("a.jsonl") == ["pipe:1"]
+
+
+def test_options_reach_the_format(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.tsv").write_text("TP53\tB\nis\tO\n\n")
+    assert convert("a.tsv", "a.jsonl", "--option", "type=gene") == 0
+    assert [span.type for span in next(formats.read("a.jsonl")).spans] == ["gene"]
+    assert convert("a.tsv", "a.jsonl", "-o", "tpye=gene") == 2
+    assert "format 'conll' has no option 'tpye'; one of: type" in told(capsys)
+    assert convert("a.tsv", "a.jsonl", "-o", "type") == 2
+    assert convert("a.jsonl", "b.jsonl", "-o", "type=gene") == 2
+
+
+def test_a_malformed_record_stops_and_leaves_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.jsonl").write_text(GOOD % 1 + "{oops\n" + GOOD % 3)
+    assert convert("a.jsonl", "b.jsonl") == 2
+    last = told(capsys).splitlines()[-1]
+    assert last.startswith("error: BX117: a.jsonl:2: ")
+    assert names(here) == ["a.jsonl"]
+
+
+def test_malformed_records_can_be_skipped_and_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.jsonl").write_text("".join(GOOD % n + "{oops\n" for n in range(25)))
+    assert convert("a.jsonl", "b.jsonl", "--on-error", "skip", "--skipped", "bad.txt") == 0
+    assert len(ids("b.jsonl")) == 25
+    said = told(capsys)
+    assert "skipped 25:\n  BX117: a.jsonl:2: " in said
+    assert "and 5 more: see bad.txt" in said
+    assert said.count("BX117") == 20
+    assert len((here / "bad.txt").read_text().splitlines()) == 25
+
+
+def test_a_file_that_cannot_be_read_at_all_can_be_skipped_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x").mkdir()
+    (here / "x/a.jsonl.gz").write_bytes(gzip.compress((GOOD % 1).encode())[:-9])
+    (here / "x/b.unknown").write_bytes(b"\x00\x01")
+    (here / "x/c.zip").write_bytes(b"PK nothing")
+    (here / "x/d.jsonl").write_text(GOOD % 2)
+    assert convert("x", "all.jsonl") == 2
+    assert not (here / "all.jsonl").exists()
+    assert convert("x", "all.jsonl", "--on-error", "skip") == 0
+    assert "2" in ids("all.jsonl")
+    said = told(capsys)
+    assert "skipped 3:" in said
+    assert all(code in said for code in ("BX110", "BX112"))
+
+
+def overlapping(path: str) -> None:
+    formats.write(
+        [Document("7", "TP53 gene", spans=(Span(0, 4, "gene"), Span(0, 9, "gene", identifiers=("7157",))))], path
+    )
+
+
+def test_what_the_target_cannot_hold_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    overlapping("a.jsonl")
+    assert convert("a.jsonl", "a.tsv") == 0
+    said = told(capsys)
+    assert "lost: overlaps (1), for instance in document '7'" in said
+    assert "lost: identifiers (1), for instance in document '7'" in said
+
+
+@pytest.mark.parametrize("goal", ["a.tsv", "out/", "-"])
+def test_strict_loss_writes_nothing(here: Path, goal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    overlapping("a.jsonl")
+    code = subprocess.run([*BIOMUX, "convert", "a.jsonl", goal, "--to", "conll", "--strict-loss"], capture_output=True)
+    assert code.returncode == 2
+    assert b"error: BX130: " in code.stderr
+    assert b"lost: " in code.stderr
+    assert names(here) == ["a.jsonl"]
+
+
+def test_strict_loss_lets_a_whole_conversion_pass(here: Path) -> None:
+    overlapping("a.jsonl")
+    assert convert("a.jsonl", "b.jsonl", "--strict-loss") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["missing.tsv", "a.jsonl"], "BX002"),
+        (["missing*.tsv", "a.jsonl"], "BX002"),
+        (["empty", "a.jsonl"], "BX002"),
+        (["a.tsv", "nowhere/a.jsonl"], "BX002"),
+        (["a.tsv", "a.unknown"], "BX110"),
+        (["a.tsv", "a.jsonl", "--from", "nope"], "BX110"),
+        (["a.tsv", "a.jsonl", "--to", "nope"], "BX110"),
+        (["a.tsv", "-"], "BX001"),
+        (["a.tsv", "out/"], "BX001"),
+        (["-", "-", "a.jsonl"], "BX001"),
+        (["a.tsv", "a.jsonl", "--skipped", "bad.txt"], "BX001"),
+        (["a.tsv", "a.jsonl", "--on-error", "maybe"], "BX001"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_is_one_sentence(
+    here: Path, arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    (here / "empty").mkdir()
+    assert convert(*arguments) == 2
+    assert told(capsys).splitlines()[-1].startswith(f"error: {code}: ")
+    assert names(here) == ["a.tsv"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_conversion_leaves_nothing(here: Path, number: signal.Signals, code: int) -> None:
+    process = subprocess.Popen(
+        [*BIOMUX, "convert", "-", "out.jsonl", "--from", "jsonl"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdin
+    process.stdin.write((GOOD % 1).encode() * 1000)
+    process.stdin.flush()
+    deadline = time.monotonic() + 30
+    while not names(here) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert names(here), "the conversion has not begun"
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert said.decode().splitlines()[-1] == "stopped"
+    assert b"Traceback" not in said
+    assert names(here) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(here: Path) -> None:
+    (here / "a.jsonl").write_text(GOOD % 1 * 20_000)
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m biomux convert a.jsonl - --to jsonl | head -1; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[1:] == ["141"]
+    assert "Error" not in done.stderr
+    assert "error" not in done.stderr
+
+
+def test_progress_counts_stored_bytes(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("biomux.cli.display.Progress.every", 0.0)
+    (here / "a.jsonl.gz").write_bytes(gzip.compress((GOOD % 1 * 1000).encode()))
+    size = (here / "a.jsonl.gz").stat().st_size
+    assert convert("a.jsonl.gz", "b.jsonl") == 0
+    assert f"converting: {size} bytes of {size} bytes (100%), 0 s left" in told(capsys)
