@@ -15,14 +15,50 @@ WIDE = 120
 """A line longer than this is not wrapped at a margin."""
 
 HEADINGS = frozenset(
-    heading.strip()
-    for heading in """
-    abstract|background|introduction|objective|objectives|aim|aims|purpose|hypothesis|design|setting|methods|method|materials and methods|
-    methods and materials|patients and methods|subjects and methods|experimental procedures|results|findings|discussion|results and discussion|
-    conclusion|conclusions|interpretation|summary|references|acknowledgements|acknowledgments|funding|abbreviations|keywords|
-    limitations|participants|patients|interventions|intervention|main outcome measures|measurements|statistical analysis|
-    case report|case presentation|supplementary material|supplementary data|competing interests|author contributions
-    """.split("|")
+    (
+        *(
+            "abstract",
+            "background",
+            "introduction",
+            "objective",
+            "objectives",
+            "aim",
+            "aims",
+            "purpose",
+            "hypothesis",
+            "design",
+        ),
+        *("setting", "method", "methods", "materials and methods", "methods and materials", "patients and methods"),
+        *(
+            "subjects and methods",
+            "experimental procedures",
+            "results",
+            "findings",
+            "discussion",
+            "results and discussion",
+        ),
+        *(
+            "conclusion",
+            "conclusions",
+            "interpretation",
+            "summary",
+            "references",
+            "acknowledgements",
+            "acknowledgments",
+        ),
+        *(
+            "funding",
+            "abbreviations",
+            "keywords",
+            "limitations",
+            "participants",
+            "patients",
+            "intervention",
+            "interventions",
+        ),
+        *("main outcome measures", "measurements", "statistical analysis", "case report", "case presentation"),
+        *("supplementary material", "supplementary data", "competing interests", "author contributions"),
+    )
 )
 
 UNFINISHED = _words(
