@@ -157,17 +157,17 @@ def fetch(
     from biomux.errors import CorpusError
 
     cards = [catalogue.card(name) for name in names]
+    root = directory.chosen(corpora)
     for card in cards:
         if card.credentialed:
-            raise corpus.not_open(card)
-    root = directory.chosen(corpora)
+            raise corpus.not_open(card, root)
     items = [item for card in cards for item in fetching.plan(card, root)]
     if dry_run:
         states = ["is there" if item.present else "to fetch" if item.url else "by hand" for item in items]
         rows = [(item.place, state, item.url or item.where) for item, state in zip(items, states, strict=True)]
         table(["file", "state", "from"], rows)
         return
-    left = [item for item in items if not item.present]
+    left = [item for item in items if not item.present and (item.url or not item.file.optional)]
     try:
         for item in items:
             if item.url and item in left:

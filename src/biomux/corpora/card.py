@@ -69,6 +69,8 @@ class File(_Part):
     """A direct address, if it is not the raw file in the home's repository."""
     made: str | None = None
     """How it was made, if no home has it as it is."""
+    optional: bool = False
+    """Kept for completeness: train, devel and test do without it."""
 
 
 class Made(_Part):

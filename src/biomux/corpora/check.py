@@ -74,14 +74,17 @@ def damage(file: File, path: Path, *, on_bytes: Callable[[int], None] | None = N
 
 def _file_faults(file: File, root: Path) -> Iterator[Fault]:
     path = locate(root, file.path)
-    if path is None:
+    if path is None and not file.optional:
         yield Fault("missing", file.path, "the file is not there")
-    elif message := damage(file, path):
+    elif path is not None and (message := damage(file, path)):
         yield Fault("damaged", file.path, message)
 
 
 def _count_faults(corpus: Corpus) -> Iterator[Fault]:
+    optional = {file.path for file in corpus.card.files if file.optional and not locate(corpus.root, file.path)}
     for name, split in corpus.card.splits.items():
+        if optional.intersection(split.files):
+            continue
         try:
             found = stats.count(corpus.documents(name))
         except BiomuxError as error:

@@ -72,7 +72,8 @@ class Corpus:
         if cuts:
             wanted = name if split.made else None
             read = (document for document in read if side(document, cuts) == wanted)
-        return self._named(read, name, single=len(files) == 1)
+        stem = formats.of_path(files[0][1]).stem if len(files) == 1 and not origin.members else None
+        return self._named(read, name, stem)
 
     def _read(
         self,
@@ -91,14 +92,15 @@ class Corpus:
                     if ids is None or (document.id.removeprefix(stem) in ids[0]) == ids[1]:
                         yield document
 
-    def _named(self, documents: Iterable[Document], split: str, *, single: bool) -> Iterator[Document]:
-        """Documents with ids that are unique in the house, and the types of this view."""
+    def _named(self, documents: Iterable[Document], split: str, stem: str | None) -> Iterator[Document]:
+        """Documents with ids that are unique in the house, and the types of this view.
+
+        `stem` is what the format calls a document by that has no id of its own; None if that is to stay.
+        """
         seen: dict[str, int] = {}
         rename = self.card.rename
         for document in documents:
-            local = document.id
-            if single and ":" in local:
-                local = local.rpartition(":")[2]
+            local = document.id.removeprefix(f"{stem}:") if stem else document.id
             again = seen[local] = seen.get(local, 0) + 1
             name = f"{self.name}/{split}:{local}" + (f"#{again}" if again > 1 else "")
             renamed = document.spans
@@ -137,8 +139,6 @@ def get(
         kept = dict(types) if isinstance(types, Mapping) else {one: one for one in types}
     if kept is not None:
         view.check_types(kept, card.types, corpus=base)
-    if card.credentialed and not card.splits:
-        raise not_open(card)
     return Corpus(card, find(directory), kept)
 
 
@@ -156,6 +156,8 @@ def load(
 
 def missing(card: Card, path: str, root: Path) -> CorpusError:
     """The error for a file that is not in the corpora directory."""
+    if card.credentialed:
+        return not_open(card, root)
     return CorpusError(
         "BX203",
         f"corpus {card.name!r} lacks {path!r} in the corpora directory {str(root)!r}",
@@ -163,9 +165,14 @@ def missing(card: Card, path: str, root: Path) -> CorpusError:
     )
 
 
-def not_open(card: Card) -> CorpusError:
-    """The error for a corpus that its holders give out on application only."""
-    return CorpusError("BX205", f"corpus {card.name!r} is given out on application only", hint=card.apply)
+def not_open(card: Card, root: Path) -> CorpusError:
+    """The error for a corpus that its holders give out on application only: how to apply, and where to put it."""
+    places = ", ".join(str(root / file.path) for file in card.files)
+    return CorpusError(
+        "BX205",
+        f"corpus {card.name!r} is given out on application only",
+        hint=f"{card.apply}; then put it at {places}",
+    )
 
 
 def _sources(path: Path, members: str | None) -> Iterator[Source]:
