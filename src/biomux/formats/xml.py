@@ -8,19 +8,22 @@ characters: `escape` refuses them, and writes a carriage return as `&#13;`, sinc
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lxml.etree import XMLSyntaxError, _ListErrorLog
     from lxml.etree import _Element as Element
 
     from biomux.formats.source import Source
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even as a character reference."""
+MAX_TEXT = 10_000_000
+"""Bytes in one text between tags: libxml2 refuses longer ones, and so should nobody write them."""
 
 _NEEDS_ESCAPE = re.compile('[&<>\r"\t\n]')
 _TEXT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -37,6 +40,7 @@ def elements(source: Source, *tags: str) -> Iterator[Element]:
     """
     from lxml import etree
 
+    events: Any = None
     with source.open() as stream:
         try:
             events = etree.iterparse(
@@ -63,7 +67,7 @@ def elements(source: Source, *tags: str) -> Iterator[Element]:
         except StopIteration:
             return
         except etree.XMLSyntaxError as error:
-            raise _not_well_formed(source, error) from None
+            raise _not_well_formed(source, error, None if events is None else events.error_log) from None
 
 
 def attribute(value: str, *, where: str) -> str:
@@ -78,12 +82,24 @@ def escape(text: str, *, where: str) -> str:
     return text.translate(_TEXT_ESCAPES) if _NEEDS_ESCAPE.search(text) else text
 
 
+def characters(element: Element) -> str:
+    """All text within an element, without its tags."""
+    return "".join(element.itertext())  # type: ignore[arg-type]
+
+
 def line_of(source: Source, element: Element) -> str:
     """The place of an element, for messages."""
     return f"{source.name}:{element.sourceline}"
 
 
 def _refuse_forbidden(text: str, where: str) -> None:
+    if len(text) > MAX_TEXT // 4 and len(text.encode("utf-8", "replace")) > MAX_TEXT:
+        raise FormatError(
+            "BX120",
+            f"a text is longer than {MAX_TEXT:,} bytes, the most that XML parsers take",
+            where=where,
+            hint="split the document, or write to a format that is not XML",
+        )
     if found := FORBIDDEN.search(text):
         raise FormatError(
             "BX120",
@@ -116,9 +132,11 @@ def _refuse_references(source: Source, element: Element) -> None:
         )
 
 
-def _not_well_formed(source: Source, error: SyntaxError) -> FormatError:
-    message = (error.msg or "not well-formed").split(", line ")[0]
-    where = f"{source.name}:{error.lineno or 1}"
+def _not_well_formed(source: Source, error: XMLSyntaxError, log: _ListErrorLog | None) -> FormatError:
+    # The exception may say only that no element was found; the first fatal entry of the parser's log says why.
+    logged = next((entry for entry in log or () if entry.level_name == "FATAL"), None)
+    message = logged.message if logged is not None else (error.msg or "not well-formed")
+    where = f"{source.name}:{(logged.line if logged is not None else error.lineno) or 1}"
     if "encoding" in message.lower() or "not proper utf-8" in message.lower():
         return FormatError("BX111", f"bytes are not in the stated encoding: {message}", where=where, hint="convert it")
     if "entity" in message.lower() and ("loop" in message.lower() or "amplification" in message.lower()):

@@ -1,0 +1,254 @@
+"""Parquet: one row a document, for data frames, DuckDB and the like. Needs pyarrow (`pip install biomux[parquet]`).
+
+Columns have the names and meanings of docs/jsonl.md: `id` and `text` are strings; `passages`, `spans`, `relations`, `labels` and
+`questions` are lists of structs; `sentences`, `tokens`, `coverage` and a span's `fragments` are lists of `{start, end}`; what may hold any JSON
+(`metadata`, `extra`) is a string of JSON. A field at its default is null. Offsets are 64-bit integers that count characters. The
+file's key-value metadata carries the version as `biomux`.
+
+Rows are written in groups of at most 1,000 documents or 16 million characters, and read group by group.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+
+from biomux.errors import DocumentError, FormatError, UsageError
+from biomux.formats.format import Feature, Format, Loss, stop
+from biomux.formats.record import VERSION, MalformedError, document_of, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import ModuleType
+
+    from biomux.document import Document
+    from biomux.formats.source import Source
+
+MAGIC = b"PAR1"
+GROUP_DOCUMENTS = 1000
+GROUP_CHARACTERS = 16_000_000
+BATCH = 256
+"""Rows that are held as Python objects at a time."""
+
+_RANGES = ("sentences", "tokens", "coverage", "fragments")
+_JSON = ("metadata", "extra")
+
+
+def sniff(name: str, head: bytes) -> bool:
+    """By its first four bytes."""
+    del name
+    return head.startswith(MAGIC)
+
+
+def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
+    """One document a row."""
+    arrow, parquet = _pyarrow()
+    with source.open() as stream, _seekable(stream) as file:
+        number = 0
+        try:
+            whole = parquet.ParquetFile(file)
+            _check_version(whole.schema_arrow.metadata or {}, source.name)
+            for batch in whole.iter_batches(batch_size=BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    try:
+                        document = _document(row, f"{source.name} (row {number})")
+                    except FormatError as error:
+                        on_error(error)
+                        continue
+                    yield document
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise FormatError(
+                "BX113",
+                f"the Parquet file is damaged: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+                where=source.name,
+                hint="fetch or write it again",
+            ) from None
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """Everything is held, so `on_loss` is never told anything."""
+    del on_loss
+    arrow, parquet = _pyarrow()
+    schema = _schema(arrow)
+    with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
+        for group in _groups(documents):
+            writer.write_table(arrow.Table.from_pylist(group, schema=schema), row_group_size=GROUP_DOCUMENTS)
+
+
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise UsageError(
+            "BX003", "Parquet needs pyarrow, which is not installed", hint="pip install 'biomux[parquet]'"
+        ) from None
+    return pyarrow, pyarrow.parquet
+
+
+def _schema(arrow: ModuleType) -> Any:
+    def struct(**fields: Any) -> Any:
+        return arrow.struct(list(fields.items()))
+
+    text, number, offset = arrow.string(), arrow.float64(), arrow.int64()
+    ranges = arrow.list_(struct(start=offset, end=offset))
+    argument = struct(role=text, target=text, kind=text)
+    answer = struct(text=text, start=offset, end=offset, score=number, head=text)
+    columns = {
+        "id": text,
+        "text": arrow.large_string(),
+        "passages": arrow.list_(struct(start=offset, end=offset, kind=text, extra=text)),
+        "sentences": ranges,
+        "tokens": ranges,
+        "spans": arrow.list_(
+            struct(
+                start=offset,
+                end=offset,
+                type=text,
+                score=number,
+                head=text,
+                identifiers=arrow.list_(text),
+                fragments=ranges,
+                id=text,
+                extra=text,
+            )
+        ),
+        "relations": arrow.list_(
+            struct(type=text, arguments=arrow.list_(argument), score=number, head=text, id=text, extra=text)
+        ),
+        "labels": arrow.list_(struct(name=text, value=number, start=offset, end=offset, score=number, head=text)),
+        "pair": text,
+        "questions": arrow.list_(
+            struct(id=text, text=text, answers=arrow.list_(answer), kind=text, impossible=arrow.bool_(), extra=text)
+        ),
+        "coverage": ranges,
+        "metadata": text,
+    }
+    return arrow.schema(list(columns.items()), metadata={"biomux": str(VERSION)})
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[dict[str, Any]]]:
+    group: list[dict[str, Any]] = []
+    size = 0
+    for document in documents:
+        group.append(_row(document))
+        size += len(document.text)
+        if len(group) == GROUP_DOCUMENTS or size >= GROUP_CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _row(document: Document) -> dict[str, Any]:
+    import orjson
+
+    fields = record(document)
+    try:
+        orjson.dumps(fields)
+    except TypeError as error:
+        raise FormatError(
+            "BX120",
+            f"cannot be written: {error}",
+            where=f"document {document.id!r}",
+            hint="text must be free of lone surrogates, and metadata must be JSON with integers of at most 64 bits",
+        ) from None
+    del fields["biomux"]
+    row: dict[str, Any] = _to_columns(fields)
+    return row
+
+
+def _to_columns(value: Any) -> Any:
+    import orjson
+
+    if isinstance(value, dict):
+        columns: dict[str, Any] = {}
+        for key, item in value.items():
+            if key in _JSON:
+                columns[key] = orjson.dumps(item).decode()
+            elif key in _RANGES:
+                columns[key] = [{"start": start, "end": end} for start, end in item]
+            else:
+                columns[key] = _to_columns(item)
+        return columns
+    return [_to_columns(item) for item in value] if isinstance(value, list) else value
+
+
+def _from_columns(value: Any, where: str) -> Any:
+    if isinstance(value, dict):
+        fields: dict[str, Any] = {}
+        for key, item in value.items():
+            if item is None:
+                continue
+            if key in _JSON:
+                fields[key] = _loads(item, key, where)
+            elif key in _RANGES:
+                fields[key] = [[place["start"], place["end"]] for place in item]
+            else:
+                fields[key] = _from_columns(item, where)
+        return fields
+    return [_from_columns(item, where) for item in value] if isinstance(value, list) else value
+
+
+def _loads(text: Any, key: str, where: str) -> Any:
+    import orjson
+
+    try:
+        return orjson.loads(text)
+    except (orjson.JSONDecodeError, TypeError):
+        raise FormatError("BX117", f"{key!r} is not a string of JSON", where=where, hint="write JSON") from None
+
+
+def _document(row: dict[str, Any], where: str) -> Document:
+    try:
+        return document_of({"biomux": VERSION, **_from_columns(row, where)})
+    except MalformedError as bad:
+        raise FormatError(bad.code, bad.message, where=where, hint=bad.hint) from None
+    except DocumentError as error:
+        code = "BX114" if error.code == "BX101" else "BX113"
+        raise FormatError(code, error.message, where=f"{where} ({error.where})", hint=error.hint) from None
+    except (KeyError, TypeError):
+        hint = "see the columns of biomux.formats.parquet"
+        raise FormatError("BX113", "a column has another type than it should", where=where, hint=hint) from None
+
+
+def _check_version(metadata: dict[bytes, bytes], name: str) -> None:
+    version = metadata.get(b"biomux", b"").decode("ascii", "replace")
+    if version == str(VERSION):
+        return
+    if version.isdecimal() and int(version) > VERSION:
+        message = f"the file is of version {version}, and this Biomux reads version {VERSION}"
+        raise FormatError("BX122", message, where=name, hint="read it with a newer Biomux")
+    raise FormatError(
+        "BX116",
+        "the file's metadata lack the key 'biomux', which holds the version",
+        where=name,
+        hint="only Parquet files of Biomux's own columns are read; convert others to JSON lines first",
+    )
+
+
+def _seekable(stream: BinaryIO) -> BinaryIO:
+    """The stream, or a copy on disk of what cannot be read out of order (gzip, standard input)."""
+    if stream.seekable():
+        return stream
+    copy = tempfile.SpooledTemporaryFile(max_size=1 << 24)  # noqa: SIM115
+    try:
+        shutil.copyfileobj(stream, copy)
+    except BaseException:
+        copy.close()
+        raise
+    copy.seek(0)
+    return copy  # type: ignore[return-value]
+
+
+FORMAT = Format(
+    name="parquet",
+    title="Parquet",
+    suffixes=(".parquet",),
+    holds=frozenset(get_args(Feature)),
+    sniff=sniff,
+    read=read,
+    write=write,
+)
