@@ -66,6 +66,8 @@ FORMATS: dict[str, str] = {
     "rct": "biomux.formats.rct",
     "relation-tsv": "biomux.formats.relation_tsv",
     "pairs": "biomux.formats.pairs",
+    "bioc_xml": "biomux.formats.bioc_xml",
+    "bioc_json": "biomux.formats.bioc_json",
     "brat": "biomux.formats.brat",
     "conll": "biomux.formats.conll",
     "pubtator": "biomux.formats.pubtator",

@@ -1,0 +1,140 @@
+"""BioC JSON: a collection of documents, or what PubTator makes of it.
+
+Read are: a collection (`{"documents": […]}`), PubTator's `{"PubTator3": […]}`, an array of documents or collections, one document, and one
+document a line. Written is a collection, one document a line. How the tree becomes documents: see `bioc_tree`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from biomux.errors import FormatError
+from biomux.formats.bioc_tree import HEADER, Unit, check_unit, to_document
+from biomux.formats.bioc_write import HOLDS, collection_of, from_document
+from biomux.formats.fields import to_json
+from biomux.formats.format import Format, Loss, report_losses, stop
+from biomux.formats.json_array import MAX_ITEM, items, loads
+from biomux.formats.source import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.document import Document
+    from biomux.formats.source import Source
+
+_CONTAINER = re.compile(rb'"(documents|PubTator3|passages)"\s*:')
+
+
+def read(
+    source: Source, *, on_error: Callable[[FormatError], None] = stop, offsets: Unit = "characters"
+) -> Iterator[Document]:
+    """A document each; `offsets="bytes"` for files whose producer counted UTF-8 bytes."""
+    check_unit(offsets)
+    header: dict[str, Any] = {}
+    found = 0
+    for line, tree in _trees(source, on_error, header):
+        found += 1
+        try:
+            document = to_document(
+                tree, f"{source.stem}:{found}", f"{source.name}:{line}", header=header, offsets=offsets
+            )
+        except FormatError as error:
+            on_error(error)
+            continue
+        yield document
+
+
+def _trees(
+    source: Source, on_error: Callable[[FormatError], None], header: dict[str, Any]
+) -> Iterator[tuple[int, Any]]:
+    """Each document's tree with its line; `header` is filled with what the collection says of itself."""
+    head = source.head(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+    container = _CONTAINER.search(head)
+    if head.startswith(b"["):
+        found = items(source, on_error=on_error)
+    elif head.startswith(b"{") and container and container[1] != b"passages":
+        found = items(
+            source,
+            key=container[1].decode(),
+            on_error=on_error,
+            beside=lambda fields: header.update({name: fields[name] for name in HEADER if fields.get(name)}),
+        )
+    else:
+        found = _single(source, on_error)
+    for line, tree in found:
+        if isinstance(tree, dict) and isinstance(tree.get("documents"), list):
+            header.clear()
+            header.update({name: tree[name] for name in HEADER if tree.get(name)})
+            yield from ((line, inner) for inner in tree["documents"])
+        else:
+            yield line, tree
+
+
+def _single(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, Any]]:
+    """A document a line, if the first line is one; else the one document of the file."""
+    several = False
+    for line, text in lines(source):
+        if not text.strip():
+            continue
+        try:
+            tree = loads(text.encode(), f"{source.name}:{line}")
+        except FormatError as error:
+            if not several:
+                break
+            on_error(error)
+            continue
+        several = True
+        yield line, tree
+    if several:
+        return
+    with source.open() as stream:
+        raw = stream.read(MAX_ITEM + 1)
+    if len(raw) > MAX_ITEM:
+        raise FormatError(
+            "BX121", f"the document is longer than {MAX_ITEM:,} bytes", where=source.name, hint="split it"
+        )
+    yield 1, loads(raw.removeprefix(b"\xef\xbb\xbf"), source.name)
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """A collection, one document a line; it says of itself what the first document's `metadata["collection"]` does."""
+    header: dict[str, Any] | None = None
+    for document in documents:
+        report_losses(document, HOLDS, on_loss)
+        own = collection_of(document)
+        if header is None:
+            header = own
+            stream.write(_start(header, document.id))
+        else:
+            stream.write(b",\n")
+        if own != header:
+            on_loss(Loss(document.id, "metadata", detail="it comes from another collection than the first document"))
+        stream.write(to_json(from_document(document, on_loss), document.id))
+    stream.write((_start({}, "") if header is None else b"") + b"\n]}\n")
+
+
+def _start(header: dict[str, Any], document: str) -> bytes:
+    told = {"bioctype": "BioCCollection", "source": "", "date": "", "key": "", "version": "1.0", "infons": {}, **header}
+    return to_json(told, document)[:-1] + b',"documents":[\n'
+
+
+def _sniff(name: str, head: bytes) -> bool:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if name.endswith(".bioc.json"):
+        return True
+    if start not in (b"{", b"[") or not start:
+        return False
+    parts = b'"infons"' in head and (b'"passages"' in head or b'"documents"' in head)
+    return parts or b'"bioctype"' in head or bool(re.match(rb'\s*\{\s*"PubTator3"\s*:', head))
+
+
+FORMAT = Format(
+    name="bioc_json",
+    title="BioC JSON",
+    suffixes=(".bioc.json",),
+    holds=HOLDS,
+    sniff=_sniff,
+    read=read,
+    write=write,
+)
