@@ -153,7 +153,7 @@ def test_an_unknown_matching_is_a_usage_error() -> None:
 
 
 @given(pairs(), st.randoms(use_true_random=False), st.integers(0, 6))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_order_and_shards_do_not_matter(made: list[tuple[Document, Document]], random: object, cut: int) -> None:
     whole = score(made, pieces=pieces)
     assert score(made[:cut], pieces=pieces) + score(made[cut:], pieces=pieces) == whole
@@ -164,7 +164,7 @@ def test_order_and_shards_do_not_matter(made: list[tuple[Document, Document]], r
 
 
 @given(pairs(), st.randoms(use_true_random=False))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_order_of_spans_does_not_matter(made: list[tuple[Document, Document]], random: object) -> None:
     turned = []
     for gold, predicted in made:
@@ -175,7 +175,7 @@ def test_order_of_spans_does_not_matter(made: list[tuple[Document, Document]], r
 
 
 @given(pairs())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_gold_against_itself_is_perfect(made: list[tuple[Document, Document]]) -> None:
     scores = score([(gold, gold) for gold, _ in made], pieces=pieces)
     some = any(gold.spans for gold, _ in made)
@@ -187,7 +187,7 @@ def test_gold_against_itself_is_perfect(made: list[tuple[Document, Document]]) -
 
 
 @given(pairs())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_exchanging_sides_exchanges_precision_and_recall(made: list[tuple[Document, Document]]) -> None:
     there = score(made, pieces=pieces)
     back = score([(predicted, gold) for gold, predicted in made], pieces=pieces)
@@ -198,7 +198,7 @@ def test_exchanging_sides_exchanges_precision_and_recall(made: list[tuple[Docume
 
 
 @given(pairs())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_lenient_is_never_below_strict(made: list[tuple[Document, Document]]) -> None:
     scores = score(made)
     right = {name: table.micro.tp for name, table in scores.tables.items()}
@@ -214,7 +214,7 @@ def test_lenient_is_never_below_strict(made: list[tuple[Document, Document]]) ->
 
 
 @given(pairs())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_scores_become_json(made: list[tuple[Document, Document]]) -> None:
     scores = score(made)
     rows = scores.to_json()

@@ -112,6 +112,10 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
     values -= values.max(axis=1, keepdims=True)
     target = float(values[np.arange(len(wanted)), wanted].mean())
     low, high = 1 / HOTTEST, 1 / COLDEST
+    if _slope_and_curve(values, high)[0] <= target:
+        return Temperature(COLDEST)
+    if _slope_and_curve(values, low)[0] >= target:
+        return Temperature(HOTTEST)
     inverse = 1.0
     for _ in range(60):
         slope, curve = _slope_and_curve(values, inverse)

@@ -99,7 +99,7 @@ def rank_systems(
         conover = nemenyi = np.ones((len(systems), len(systems)))
     else:
         statistic, p = (float(value) for value in stats.friedmanchisquare(*oriented.T))
-        conover = _pairwise(posthocs.posthoc_conover_friedman, oriented, p_adjust=correction)
+        conover = _conover(posthocs, oriented, ranks, correction)
         nemenyi = _pairwise(posthocs.posthoc_nemenyi_friedman, oriented)
     return Ranking(
         tuple(systems),
@@ -141,7 +141,15 @@ def _checked(scores: ArrayLike, systems: Sequence[str]) -> Floats:
 
 
 def _pairwise(test: Any, table: Floats, **options: Any) -> Floats:
-    return np.asarray(test(table, **options), dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(test(table, **options), dtype=np.float64)
+
+
+def _conover(posthocs: Any, table: Floats, ranks: Floats, correction: str | None) -> Floats:
+    """Where every corpus orders the systems alike, Conover's variance is 0 and t is infinite: p is 0, or 1 for equal ranks."""
+    found = _pairwise(posthocs.posthoc_conover_friedman, table, p_adjust=correction)
+    sums = ranks.sum(axis=0)
+    return np.where(sums[:, None] == sums, 1.0, 0.0) if np.isnan(found).any() else found
 
 
 def _named(table: Floats, systems: Sequence[str]) -> dict[tuple[str, str], float]:
