@@ -47,6 +47,7 @@ _FIELDS: dict[str, frozenset[str]] = {
     "question": frozenset(["id", "text", "answers", "kind", "impossible", "extra"]),
     "answer": frozenset(["text", "start", "end", "score", "head"]),
 }
+_SPAN_FIELDS = _FIELDS["span"]
 _KINDS = ("span", "concept", "relation")
 
 
@@ -209,7 +210,7 @@ def document_of(fields: Any) -> Document:
     version = fields.get("biomux")
     if version != VERSION or type(version) is not int:
         raise _wrong_version(version)
-    if not fields.keys() <= _FIELDS["document"]:
+    if not _FIELDS["document"].issuperset(fields):
         raise _unknown(fields, "document")
     get = fields.get
     return Document(
@@ -229,8 +230,7 @@ def document_of(fields: Any) -> Document:
 
 
 def _span(fields: dict[str, Any]) -> Span:
-    if not fields.keys() <= _FIELDS["span"]:
-        raise _unknown(fields, "span")
+    """Written for speed: most of what a file of annotations holds are spans, of offsets, type, score and head."""
     try:
         start, end, type_ = fields["start"], fields["end"], fields["type"]
     except KeyError as error:
@@ -239,24 +239,29 @@ def _span(fields: dict[str, Any]) -> Span:
         raise MalformedError(
             "BX113", "a span's start and end are not integers, or its type no string", "see docs/jsonl.md"
         )
-    if len(fields) == 3:
+    size = len(fields)
+    if size == 3:
         return Span(start, end, type_)
-    get = fields.get
+    score, head = fields.get("score"), fields.get("head")
+    if size == 5 and type(score) is float and type(head) is str:
+        return Span(start, end, type_, score, head)
+    if not _SPAN_FIELDS.issuperset(fields):
+        raise _unknown(fields, "span")
     return Span(
         start,
         end,
         type_,
-        _float(get("score"), "score"),
-        _text(get("head"), "head"),
+        _float(score, "score"),
+        _text(head, "head"),
         _strings(fields, "identifiers") if "identifiers" in fields else (),
         _ranges(fields, "fragments") if "fragments" in fields else (),
-        _text(get("id"), "id"),
-        _object(fields, "extra"),
+        _text(fields.get("id"), "id"),
+        _object(fields, "extra") if "extra" in fields else {},
     )
 
 
 def _relation(fields: dict[str, Any]) -> Relation:
-    if not fields.keys() <= _FIELDS["relation"]:
+    if not _FIELDS["relation"].issuperset(fields):
         raise _unknown(fields, "relation")
     get = fields.get
     return Relation(
@@ -270,7 +275,7 @@ def _relation(fields: dict[str, Any]) -> Relation:
 
 
 def _argument(fields: dict[str, Any]) -> Argument:
-    if not fields.keys() <= _FIELDS["argument"]:
+    if not _FIELDS["argument"].issuperset(fields):
         raise _unknown(fields, "argument")
     kind = fields.get("kind", "span")
     if kind not in _KINDS:
@@ -279,21 +284,21 @@ def _argument(fields: dict[str, Any]) -> Argument:
 
 
 def _passage(fields: dict[str, Any]) -> Passage:
-    if not fields.keys() <= _FIELDS["passage"]:
+    if not _FIELDS["passage"].issuperset(fields):
         raise _unknown(fields, "passage")
     start, end = _integer(fields, "start", "passage"), _integer(fields, "end", "passage")
     return Passage(start, end, _string(fields, "kind", "passage"), _object(fields, "extra"))
 
 
 def _label(fields: dict[str, Any]) -> Label:
-    if not fields.keys() <= _FIELDS["label"]:
+    if not _FIELDS["label"].issuperset(fields):
         raise _unknown(fields, "label")
     name = _string(fields, "name", "label")
     return Label(name, _float(fields.get("value"), "value"), *_place(fields, "label"))
 
 
 def _question(fields: dict[str, Any]) -> Question:
-    if not fields.keys() <= _FIELDS["question"]:
+    if not _FIELDS["question"].issuperset(fields):
         raise _unknown(fields, "question")
     impossible = fields.get("impossible", False)
     if type(impossible) is not bool:
@@ -309,7 +314,7 @@ def _question(fields: dict[str, Any]) -> Question:
 
 
 def _answer(fields: dict[str, Any]) -> Answer:
-    if not fields.keys() <= _FIELDS["answer"]:
+    if not _FIELDS["answer"].issuperset(fields):
         raise _unknown(fields, "answer")
     return Answer(_string(fields, "text", "answer"), *_place(fields, "answer"))
 
@@ -324,7 +329,7 @@ def _each(fields: dict[str, Any], name: str, build: Callable[[dict[str, Any]], P
     if name not in fields:
         raise _missing(name, "record")
     items = fields[name]
-    if type(items) is not list or not all(type(item) is dict for item in items):
+    if type(items) is not list or not {dict}.issuperset(map(type, items)):
         raise MalformedError("BX113", f"{name!r} is not a list of objects", "see docs/jsonl.md")
     return tuple([build(item) for item in items])
 
@@ -335,7 +340,7 @@ def _ranges(fields: dict[str, Any], name: str) -> tuple[Range, ...]:
         ranges = tuple([(start, end) for start, end in items])
     except (TypeError, ValueError):
         ranges = (("", ""),)
-    if type(items) is not list or not all(type(offset) is int for offset in chain.from_iterable(ranges)):
+    if type(items) is not list or not {int}.issuperset(map(type, chain.from_iterable(ranges))):
         raise MalformedError("BX113", f"{name!r} is not a list of [start, end] pairs of integers", "see docs/jsonl.md")
     return ranges
 

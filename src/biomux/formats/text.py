@@ -6,12 +6,11 @@ one file a document, named by the document's id.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import quote
 
 from biomux.document import Document
 from biomux.errors import FormatError, UsageError
+from biomux.formats.file_names import file_name
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
 from biomux.formats.source import MAX_LINE, decode
 
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 HOLDS: frozenset[Feature] = frozenset()
-MAX_NAME = 200
-"""Bytes in a file's name without its suffix."""
-
-_UNSAFE = re.compile(r'[/\\!:*?"<>|%\x00-\x1f\x7f]|^\.|^ | $|\.$')
 
 
 def sniff(name: str, head: bytes) -> bool:
@@ -60,7 +55,7 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
     taken: set[str] = set()
     for document in documents:
         report_losses(document, HOLDS, on_loss)
-        name = _file_name(document.id)
+        name = file_name(document.id)
         if name != document.id:
             on_loss(Loss(document.id, "id", detail=f"its file is called {name}.txt"))
         if name.casefold() in taken:
@@ -142,16 +137,6 @@ def _encoded(document: Document) -> bytes:
             hint="repair the text",
         ) from None
     return BOM + raw if raw.startswith(BOM) else raw
-
-
-def _file_name(id: str) -> str:
-    """The id itself where it can be a file's name, else with what cannot replaced by %XX."""
-    name = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), id)
-    try:
-        size = len(name.encode("utf-8"))
-    except UnicodeEncodeError:
-        return quote(id, safe="", errors="replace")[:MAX_NAME]
-    return (name if size <= MAX_NAME else quote(id, safe="")[:MAX_NAME]) or "%"
 
 
 FORMAT = Format(
