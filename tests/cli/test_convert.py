@@ -116,6 +116,27 @@ def test_an_archive_cannot_write_outside_the_folder(
     assert not list(here.rglob("evil*"))
 
 
+def test_a_file_without_documents_gets_no_target(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "x").mkdir()
+    (here / "x/a.tsv").write_text(CONLL)
+    (here / "x/b.jsonl").write_text("")
+    assert convert("x", "out/", "--to", "jsonl") == 0
+    assert names(here / "out") == ["a.jsonl"]
+    assert "1 file held no documents and got no target" in told(capsys)
+
+
+def test_a_format_of_several_files_makes_a_new_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    assert convert("a.tsv", "out/", "--to", "brat") == 0
+    assert {path.suffix for path in (here / "out").iterdir()} == {".txt", ".ann"}
+    assert convert("a.tsv", "out/", "--to", "brat") == 2
+    assert "exists already" in told(capsys)
+    assert convert("out", "back.jsonl") == 0
+    assert [span.type for span in next(formats.read("back.jsonl")).spans] == ["gene", "species"]
+    assert convert("a.tsv", "-", "--to", "brat") == 2
+    assert "is a folder of files" in told(capsys)
+
+
 def test_two_files_that_would_become_one_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "x").mkdir()
     (here / "x/a.tsv").write_text(CONLL)
@@ -164,6 +185,7 @@ def test_a_malformed_record_stops_and_leaves_nothing(here: Path, capsys: pytest.
     assert convert("a.jsonl", "b.jsonl") == 2
     last = told(capsys).splitlines()[-1]
     assert last.startswith("error: BX117: a.jsonl:2: ")
+    assert last.count("or pass over such records with --on-error skip") == 1
     assert names(here) == ["a.jsonl"]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import biomux
+from biomux import formats
 from biomux.cli import COMMANDS, load
 from biomux.errors import CODES
 
@@ -78,6 +79,15 @@ def test_a_command_has_help_and_an_example(name: str, command: Any) -> None:
     )
     for param in command.params:
         assert getattr(param, "help", None), f"{param.name} has no help"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), every_command(), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_the_formats_that_an_example_names_exist(name: str, command: Any) -> None:
+    examples = "\n".join(line for line in command.help.splitlines() if line.startswith("    "))
+    for found in re.findall(r"--(?:from|to) ([a-z][\w-]*)", examples):
+        assert found in formats.names()
 
 
 def test_codes_stand_in_order_and_once() -> None:

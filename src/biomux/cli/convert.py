@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -85,7 +86,8 @@ def command(
     a target that ends in .gz is compressed.
 
     Several files go into one target file. If TARGET is a folder (it exists, or its name ends in /), each source file gets a
-    file of its own there, under the same relative path; a source that was gzipped stays so.
+    file of its own there, under the same relative path; a source that was gzipped stays so, and one without any document gets
+    none. Formats of several files (see biomux formats) make TARGET a new folder.
 
     What the target format cannot hold is counted and told. A target appears only when it is whole: an interrupted or failed
     conversion leaves nothing behind. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
@@ -95,7 +97,7 @@ def command(
         biomux convert corpus.tsv corpus.jsonl
         biomux convert 'corpus/*.tsv' all.jsonl.gz --on-error skip
         biomux convert genes.tsv genes.jsonl --option type=gene
-        biomux convert pubmed/ out/ --from pubmed --to bioc-json
+        biomux convert abstracts/ out/ --from medline --to pubtator
         zcat corpus.xml.gz | biomux convert - - --to jsonl | head -3
     """
     if skipped and on_error is OnError.stop:
@@ -114,9 +116,7 @@ def command(
             _each_its_own(sources, Path(goal), chosen, reading, losses)
         else:
             _all_into_one(sources, goal, chosen, reading, losses)
-    read_as = ", ".join(
-        f"{count:,} {'file' if count == 1 else 'files'} as {name}" for name, count in reading.formats.items()
-    )
+    read_as = ", ".join(f"{count:,} {_files(count)} as {name}" for name, count in reading.formats.items())
     note(
         f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {reading.spans:,} spans as {chosen.name}"
     )
@@ -159,6 +159,7 @@ def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: _Readin
 def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Reading, losses: Losses) -> None:
     assert chosen.write is not None
     taken: dict[Path, str] = {}
+    empty = 0
     for where, source in _sources(wheres, reading.on_error):
         try:
             found = reading.format_of(source)
@@ -172,11 +173,18 @@ def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Rea
                 f"{taken[path]!r} and {source.name!r} would both become {str(path)!r}",
                 hint="convert them into different folders",
             )
+        documents = reading.documents(source)
+        first = next(documents, None)
+        if first is None:
+            empty += 1
+            continue
         taken[path] = source.name
         path.parent.mkdir(parents=True, exist_ok=True)
         with target(path) as stream:
-            chosen.write(reading.documents(source), stream, on_loss=losses)
+            chosen.write(chain([first], documents), stream, on_loss=losses)
             losses.must_be_none()
+    if empty:
+        note(f"{empty:,} {_files(empty)} held no documents and got no target")
 
 
 @dataclass
@@ -293,6 +301,10 @@ def _root(where: str) -> Path:
     while path.parent != path and (path.is_file() or glob.has_magic(str(path))):
         path = path.parent
     return path
+
+
+def _files(count: int) -> str:
+    return "file" if count == 1 else "files"
 
 
 def _is_folder(goal: str) -> bool:

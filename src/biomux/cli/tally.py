@@ -17,8 +17,14 @@ SHOWN = 20
 
 
 def stop_at(error: FormatError | DocumentError) -> None:
-    """The `on_error` of commands that stop at the first malformed record."""
-    raise error
+    """The `on_error` of commands that stop at the first malformed record, and could be told to skip it."""
+    if error.hint and error.hint.endswith(_OR_SKIP):
+        raise error
+    hint = f"{error.hint}, {_OR_SKIP}" if error.hint else _OR_SKIP
+    raise type(error)(error.code, error.message, where=error.where, hint=hint) from error
+
+
+_OR_SKIP = "or pass over such records with --on-error skip"
 
 
 class Skips:
