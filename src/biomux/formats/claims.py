@@ -6,7 +6,8 @@
 Read it from a claims file; `corpus.jsonl` must lie beside it and is held in memory (SciFact's 5,183 abstracts: about 10 MB). A document a pair of
 claim and abstract, called `<claim>:<doc>`: the text is the abstract, its sentences joined by a blank; the pair is the claim; the
 label is SUPPORT, CONTRADICT, or `none` for an abstract that is named but has no evidence. Sentences of a rationale have a label `rationale` anchored to
-them; which of them belong together is in `metadata["rationales"]`. `cited_doc_ids` and `doc_ids` are the same.
+them; which of them belong together is in `metadata["rationales"]`. `cited_doc_ids` and `doc_ids` are the same. An abstract that a claim names
+twice (one in SciFact is) gives two documents, the second called `<claim>:<doc>:2`.
 
 A claim that names no abstract (SciFact's test set) is a document with an empty text, the claim as its pair, and no label, called `<claim>`.
 `corpus.jsonl` gives no documents of its own, unless it is read with `abstracts=True`: then each abstract is one, without a pair.
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.claims_write import HOLDS, NONE, RATIONALE, write_folder
+from biomux.formats.claims_write import HOLDS, NONE, RATIONALE, pair_id, write_folder
 from biomux.formats.fields import build, field, integers, name_of, optional, strings
 from biomux.formats.format import Format, stop
 from biomux.formats.joined import join
@@ -107,7 +108,8 @@ def _named(record: Any, where: str) -> list[str]:
     field(record, "id", object, where)
     ids = optional(record, "cited_doc_ids", list, where) or optional(record, "doc_ids", list, where) or []
     evidence = optional(record, "evidence", dict, where) or {}
-    return list(dict.fromkeys([*(name_of(raw, "the id of an abstract", where) for raw in ids), *evidence]))
+    named = [name_of(raw, "the id of an abstract", where) for raw in ids]
+    return [*named, *(doc_id for doc_id in evidence if doc_id not in named)]
 
 
 def _pairs(record: Any, named: list[str], corpus: dict[str, Document], where: str) -> Iterator[Document]:
@@ -118,7 +120,7 @@ def _pairs(record: Any, named: list[str], corpus: dict[str, Document], where: st
     if not named:
         yield Document(name, "", pair=claim, metadata=about)
     evidence = optional(record, "evidence", dict, where)
-    for doc_id in named:
+    for number, doc_id in enumerate(named):
         abstract = corpus.get(doc_id)
         if abstract is None:
             raise FormatError(
@@ -136,7 +138,7 @@ def _pairs(record: Any, named: list[str], corpus: dict[str, Document], where: st
         }
         yield build(
             where,
-            f"{name}:{doc_id}",
+            pair_id(name, doc_id, named[:number].count(doc_id)),
             abstract.text,
             sentences=abstract.sentences,
             pair=claim,

@@ -49,7 +49,7 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
             for document in pairs:
                 if document.pair is None:
                     raise _refused(document, "there is no claim", "write to jsonl")
-                if len(claim.record) == 2 and name in written:
+                if "cited_doc_ids" not in claim.record and name in written:
                     raise _refused(document, f"claim {name!r} has been written already", "sort documents by claim")
                 written.add(name)
                 if (line := _add(document, name, claim, abstracts, on_loss)) is not None:
@@ -58,6 +58,11 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
                 for unlabelled in claim.unlabelled:
                     on_loss(Loss(unlabelled, "labels", 1, "read as none, since another pair of the claim has a label"))
             claim_lines.write(to_json(claim.record, name) + b"\n")
+
+
+def pair_id(claim: str, doc_id: str, before: int) -> str:
+    """What a pair is called; `before` is how often the claim has named this abstract already."""
+    return f"{claim}:{doc_id}:{before + 1}" if before else f"{claim}:{doc_id}"
 
 
 def _number(id: str) -> str | int:
@@ -83,9 +88,10 @@ def _add(
     """Puts the document into the claim; gives the line of its abstract if that is new."""
     doc_id = _doc_id(document, id)
     record = claim.record
-    ids = record.setdefault("cited_doc_ids", []) if doc_id is not None else []
-    if (doc_id is None and "cited_doc_ids" in record) or (doc_id is not None and _number(doc_id) in ids):
-        raise _refused(document, f"claim {id!r} has this abstract already", "give each pair once")
+    if "cited_doc_ids" in record and (doc_id is None or not record["cited_doc_ids"]):
+        raise _refused(document, f"claim {id!r} stands alone and with an abstract", "give each claim an id of its own")
+    ids = record.setdefault("cited_doc_ids", [])
+    before = ids.count(_number(doc_id)) if doc_id is not None else 0
     report_losses(document, HOLDS | {"metadata"}, on_loss)
     known: dict[str, Any] = {"claim_id": id}
     labels: tuple[Label, ...] = ()
@@ -97,15 +103,18 @@ def _add(
         labels, rationales = _evidence(document, ranges, on_loss)
         if labels:
             evidence = record.setdefault("evidence", {})
-            if labels[0].name != NONE:
-                evidence[doc_id] = [{"sentences": part, "label": labels[0].name} for part in rationales or [[]]]
+            given = [{"sentences": part, "label": labels[0].name} for part in rationales or [[]]]
+            if labels[0].name == NONE:
+                given = []
+            if before and evidence.get(doc_id, []) != given:
+                raise _refused(document, f"claim {id!r} has other evidence of this abstract", "give each pair once")
+            if given:
+                evidence[doc_id] = given
         else:
             claim.unlabelled.append(document.id)
         known |= {"doc_id": doc_id, **{key: document.metadata[key] for key in _ABSTRACT if key in document.metadata}}
         known |= {"rationales": rationales} if rationales else {}
-    else:
-        record["cited_doc_ids"] = []
-    _report(document, id if doc_id is None else f"{id}:{doc_id}", labels, known, on_loss)
+    _report(document, id if doc_id is None else pair_id(id, doc_id, before), labels, known, on_loss)
     return line
 
 

@@ -89,7 +89,7 @@ def _document(id: str, kept: list[tuple[str, str]], where: str) -> Document:
 
 
 def _sniff(_: str, head: bytes) -> bool:
-    return re.match(rb"(?:\xef\xbb\xbf)?\s*###[^\n#]+\n[^\n\t]*\t", head) is not None
+    return re.match(rb"(?:\xef\xbb\xbf)?\s*###[^\n#\t]*\n(?:[^\n\t]*\t|\s*(?:\Z|###))", head) is not None
 
 
 FORMAT = Format(
