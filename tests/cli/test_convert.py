@@ -170,6 +170,29 @@ def test_a_named_pipe_is_read_once(here: Path) -> None:
     assert ids("a.jsonl") == ["pipe:1"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_or_device_is_written_and_not_replaced(here: Path) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    os.mkfifo(here / "pipe")
+    taken: list[bytes] = []
+    reader = threading.Thread(target=lambda: taken.append((here / "pipe").read_bytes()))
+    reader.start()
+    assert convert("a.tsv", "pipe", "--to", "jsonl") == 0
+    reader.join()
+    assert json.loads(taken[0])["text"] == "TP53 in mice"
+    assert (here / "pipe").is_fifo()
+
+
+def test_a_link_stays_a_link(here: Path) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    (here / "far").mkdir()
+    (here / "far/real.jsonl").write_text("")
+    (here / "link.jsonl").symlink_to(here / "far/real.jsonl")
+    assert convert("a.tsv", "link.jsonl") == 0
+    assert (here / "link.jsonl").is_symlink()
+    assert ids(here / "far/real.jsonl") == ["a:1"]
+
+
 def test_options_reach_the_format(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "a.tsv").write_text("TP53\tB\nis\tO\n\n")
     assert convert("a.tsv", "a.jsonl", "--option", "type=gene") == 0

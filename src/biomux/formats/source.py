@@ -182,20 +182,27 @@ def decode(raw: bytes, where: str) -> str:
 def target(path: Path) -> Iterator[BinaryIO]:
     """A file to write, gzipped if its name ends in `.gz`; it appears under its name only when whole.
 
-    The same documents give the same bytes: gzip carries neither name nor time.
+    The same documents give the same bytes: gzip carries neither name nor time. A link stays a link, and what it points at is
+    replaced. A device or pipe (/dev/null) is written as it is: it must not be replaced by a file.
     """
     _parent_must_exist(path)
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    if path.is_dir():
+        raise UsageError("BX002", "the target is a folder", where=str(path), hint="name a file")
+    direct = path.exists() and not path.is_file()
+    place = path.resolve() if path.is_symlink() and not direct else path
+    scratch = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
     try:
-        with scratch.open("wb") as raw:
+        with (path if direct else scratch).open("wb") as raw:
             if path.name.endswith(".gz"):
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
                     yield packed  # type: ignore[misc]
             else:
                 yield raw
             raw.flush()
-            os.fsync(raw.fileno())
-        scratch.replace(path)
+            if not direct:
+                os.fsync(raw.fileno())
+        if not direct:
+            scratch.replace(place)
     except OSError as error:
         raise UsageError(
             "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
