@@ -1,0 +1,120 @@
+"""BioASQ golden JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import IDS, JSON, TEXT
+
+from biomux import formats
+from biomux.document import Answer, Document, Passage, Question
+from biomux.errors import FormatError
+from biomux.formats import Loss, of_bytes
+from biomux.formats.bioasq import FORMAT, answers, read, write
+from biomux.formats.check import check_format
+from biomux.formats.joined import join
+
+SNIPPETS = [
+    {"text": "The p53 gene guards; P53 again.", "document": "u1", "offsetInBeginSection": 3},
+    {"text": "Mdm2 binds p53.", "document": "u2"},
+]
+
+
+def golden(kind: str, exact: Any = None, **more: Any) -> bytes:
+    question = {"id": "5a", "type": kind, "body": "Which?", "documents": ["u1"], "snippets": SNIPPETS, **more}
+    if exact is not None:
+        question["exact_answer"] = exact
+    return json.dumps({"questions": [question]}).encode()
+
+
+def one(data: bytes) -> Document:
+    (document,) = read(of_bytes("gold.json", data))
+    return document
+
+
+def test_snippets_are_passages_of_one_text() -> None:
+    document = one(golden("summary", ideal_answer=["It guards."]))
+    assert document.text == "The p53 gene guards; P53 again.\nMdm2 binds p53."
+    assert document.passages == (
+        Passage(0, 31, "snippet", {"document": "u1", "offsetInBeginSection": 3}),
+        Passage(32, 47, "snippet", {"document": "u2"}),
+    )
+    assert document.metadata == {"documents": ["u1"]}
+    assert document.questions == (Question("5a", "Which?", kind="summary", extra={"ideal_answer": ["It guards."]}),)
+
+
+@pytest.mark.parametrize("exact", ["P53", ["P53"], [["P53"]]])
+def test_a_factoid_answer_is_placed_where_it_first_stands_in_each_snippet(exact: Any) -> None:
+    question = one(golden("factoid", exact)).questions[0]
+    assert question.answers == (Answer("p53", 4, 7), Answer("p53", 43, 46))
+
+
+def test_synonyms_of_a_list_are_placed_or_kept_without_place() -> None:
+    question = one(golden("list", [["MDM2", "HDM2"], ["p5"]])).questions[0]
+    assert question.kind == "list"
+    assert question.answers == (Answer("Mdm2", 32, 36), Answer("HDM2"), Answer("p5"))
+
+
+def test_yes_and_no_have_no_place() -> None:
+    assert one(golden("yesno", "yes")).questions[0].answers == (Answer("yes"),)
+
+
+def test_what_was_read_is_written_the_same() -> None:
+    data = golden("list", [["MDM2", "HDM2"], ["p5"]], ideal_answer="x", triples=[{"p": "q"}])
+    stream = io.BytesIO()
+    write([one(data)], stream, on_loss=_never)
+    assert json.loads(stream.getvalue()) == json.loads(data)
+
+
+def test_a_document_with_several_questions_is_refused() -> None:
+    with pytest.raises(FormatError, match="BX120: document '1': there are 2 questions"):
+        write([Document("1", "x", questions=(Question("a", "?"), Question("b", "?")))], io.BytesIO(), on_loss=_never)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (golden("factoid", {"a": 1}), "BX113: gold.json:1 (question '5a'): the field 'exact_answer' holds more than"),
+        (golden("factoid", snippets=[{"document": "u"}]), "BX116: gold.json:1 (question '5a'): the field 'text'"),
+        (b'{"questions": [{"id": "1", "type": "list"}]}', "BX116: gold.json:1 (question '1'): the field 'body'"),
+        (b'{"questions": [{"type": "list"}]}', "BX116: gold.json:1: the field 'id' is missing"),
+        (b'{"questions": [', "BX117: gold.json:1"),
+        (b'{"other": []}', "BX113: gold.json: this is not a JSON object with an array under 'questions'"),
+    ],
+)
+def test_malformed_json_is_told_in_one_sentence(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError) as told:
+        one(data)
+    assert str(told.value).startswith(message)
+
+
+def test_it_is_recognised() -> None:
+    assert formats.guess(of_bytes("BioASQ-training9b.json", golden("yesno", "no"))).name == "bioasq"
+
+
+def _never(loss: Loss) -> None:
+    raise AssertionError(loss)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> Document:
+    name = draw(IDS)
+    text, ranges = join(draw(st.lists(TEXT, min_size=1, max_size=3)), "\n")
+    passages = tuple(Passage(start, end, "snippet", {"document": "u"}) for start, end in ranges)
+    kind = draw(st.sampled_from(["factoid", "list", "yesno"]))
+    exact = [draw(TEXT), text[:4]]
+    found = answers(kind, exact, text, ranges, "")
+    question = Question(name, draw(TEXT), found, kind, extra={"exact_answer": exact})
+    metadata = draw(st.dictionaries(st.sampled_from(["documents", "concepts"]), JSON))
+    return Document(name, text, passages=passages, questions=(question,), metadata=metadata)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.lists(questions(), max_size=3))
+def test_any_question_with_snippets_survives(drawn: list[Document]) -> None:
+    check_format(FORMAT, drawn)

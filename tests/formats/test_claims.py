@@ -1,0 +1,205 @@
+"""Claims and abstracts: SciFact, HealthVer and CovidFact."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import TEXT
+
+from biomux import formats
+from biomux.document import Document, Label
+from biomux.errors import FormatError
+from biomux.formats import Loss, of_bytes, of_path
+from biomux.formats.check import check_format
+from biomux.formats.claims import FORMAT, read
+from biomux.formats.joined import join
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CORPUS = [
+    {"doc_id": 13, "title": "On tea", "abstract": ["Tea is hot. ", "It heals.", "It harms."], "structured": False},
+    {"doc_id": 14, "title": "On milk", "abstract": ["Milk is white."]},
+]
+CLAIM: dict[str, Any] = {
+    "id": 2,
+    "claim": " Tea heals.",
+    "cited_doc_ids": [13, 14],
+    "evidence": {"13": [{"sentences": [1], "label": "SUPPORT"}, {"sentences": [0, 1], "label": "SUPPORT"}]},
+}
+
+
+def laid(folder: Path, *claims: Any, corpus: Any = CORPUS) -> Path:
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(record) + "\n" for record in corpus))
+    path = folder / "claims_train.jsonl"
+    path.write_text("".join(json.dumps(claim) + "\n" for claim in claims))
+    return path
+
+
+def test_a_claim_and_an_abstract_are_a_document(tmp_path: Path) -> None:
+    first, second = read(of_path(laid(tmp_path, CLAIM)))
+    assert first == Document(
+        "2:13",
+        "Tea is hot.  It heals. It harms.",
+        sentences=((0, 12), (13, 22), (23, 32)),
+        pair=" Tea heals.",
+        labels=(Label("SUPPORT"), Label("rationale", start=0, end=12), Label("rationale", start=13, end=22)),
+        metadata={
+            "claim_id": "2",
+            "doc_id": "13",
+            "title": "On tea",
+            "structured": False,
+            "rationales": [[1], [0, 1]],
+        },
+    )
+    assert (second.id, second.labels) == ("2:14", (Label("none"),))
+
+
+def test_doc_ids_of_healthver_are_the_same_as_cited_doc_ids(tmp_path: Path) -> None:
+    claim = {"id": 0, "claim": "x", "doc_ids": [14], "evidence": {}}
+    assert [document.id for document in read(of_path(laid(tmp_path, claim)))] == ["0:14"]
+
+
+def test_an_abstract_named_twice_gives_two_documents(tmp_path: Path) -> None:
+    claim = {"id": 1, "claim": "x", "cited_doc_ids": [14, 14], "evidence": {}}
+    documents = list(read(of_path(laid(tmp_path, claim))))
+    assert [document.id for document in documents] == ["1:14", "1:14:2"]
+    formats.write(documents, tmp_path / "out", format="claims", on_loss=_never)
+    assert list(formats.read(tmp_path / "out")) == documents
+
+
+def test_a_claim_without_abstracts_keeps_its_place_as_the_pair() -> None:
+    line = b'{"id": 7, "claim": "Tea heals."}\n'
+    assert list(read(of_bytes("claims_test.jsonl", line))) == [
+        Document("7", "", pair="Tea heals.", metadata={"claim_id": "7"})
+    ]
+
+
+def test_the_corpus_gives_documents_only_when_asked_to(tmp_path: Path) -> None:
+    laid(tmp_path, CLAIM)
+    corpus = of_path(tmp_path / "corpus.jsonl")
+    assert list(read(corpus)) == []
+    assert [(document.id, document.pair) for document in read(corpus, abstracts=True)] == [("13", None), ("14", None)]
+    assert [document.id for document in formats.read(tmp_path)] == ["2:13", "2:14"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"id": 1, "claim": "x", "cited_doc_ids": [99]}, "names abstract '99', which is not in corpus.jsonl"),
+        ({"id": 1, "cited_doc_ids": [13]}, "BX116: *:1: the field 'claim' is missing"),
+        ({"claim": "x"}, "BX116: *:1: the field 'id' is missing"),
+        ([], "BX113: *:1: this is not an object"),
+        ({"id": 1, "claim": "x", "cited_doc_ids": "13"}, "BX113: *:1: the field 'cited_doc_ids' is not an array"),
+        (
+            {"id": 1, "claim": "x", "evidence": {"13": [{"sentences": [9], "label": "SUPPORT"}]}},
+            "BX114: *:1 (claim '1'): rationale sentence 9 is not among the 3 of abstract '13'",
+        ),
+        (
+            {"id": 1, "claim": "x", "evidence": {"13": [{"sentences": ["0"], "label": "SUPPORT"}]}},
+            "BX113: *:1 (claim '1'): an element of 'sentences' is not an integer",
+        ),
+        (
+            {
+                "id": 1,
+                "claim": "x",
+                "evidence": {"13": [{"sentences": [0], "label": "A"}, {"sentences": [1], "label": "B"}]},
+            },
+            "BX113: *:1 (claim '1'): the evidence of abstract '13' has 2 labels",
+        ),
+    ],
+)
+def test_malformed_claims_are_told_in_one_sentence(tmp_path: Path, claim: Any, message: str) -> None:
+    with pytest.raises(FormatError) as told:
+        list(read(of_path(laid(tmp_path, claim))))
+    start, _, end = message.rpartition("*")
+    assert str(told.value).startswith(start)
+    assert end in str(told.value)
+
+
+def test_missing_abstracts_and_broken_lines_are_told() -> None:
+    line = json.dumps(CLAIM).encode()
+    with pytest.raises(FormatError, match=r"BX119: claims.jsonl: the abstracts are not beside it"):
+        list(read(of_bytes("claims.jsonl", line), on_error=lambda _: None))
+    with pytest.raises(FormatError, match=r"BX117: claims.jsonl:1: not valid JSON"):
+        list(read(of_bytes("claims.jsonl", line[:-1])))
+    with pytest.raises(FormatError, match=r"BX111: claims.jsonl:1"):
+        list(read(of_bytes("claims.jsonl", b'{"id": 1, "claim": "\xff"}')))
+
+
+def test_a_malformed_abstract_can_be_skipped_and_its_pairs_are_told(tmp_path: Path) -> None:
+    errors: list[FormatError] = []
+    path = laid(tmp_path, CLAIM, corpus=[{"doc_id": 13, "abstract": [""]}])
+    assert list(read(of_path(path), on_error=errors.append)) == []
+    assert len(errors) == 2
+
+
+def test_what_was_read_is_written_the_same(tmp_path: Path) -> None:
+    test = {"id": 7, "claim": "Tea heals."}
+    documents = list(read(of_path(laid(tmp_path, CLAIM, test))))
+    formats.write(documents, tmp_path / "out", format="claims", on_loss=_never)
+    written = [json.loads(line) for line in (tmp_path / "out" / "claims.jsonl").read_text().splitlines()]
+    assert written == [CLAIM, {**test, "cited_doc_ids": []}]
+    corpus = [json.loads(line) for line in (tmp_path / "out" / "corpus.jsonl").read_text().splitlines()]
+    assert corpus == CORPUS
+    assert list(formats.read(tmp_path / "out")) == documents
+
+
+def test_two_texts_under_one_id_are_refused(tmp_path: Path) -> None:
+    documents = [Document("1:a", "x", pair="p"), Document("2:a", "y", pair="p")]
+    with pytest.raises(FormatError, match="BX120: document '2:a': another abstract 'a' has been written"):
+        formats.write(documents, tmp_path / "out", format="claims")
+
+
+def test_a_missing_label_beside_a_labelled_pair_is_told_as_changed(tmp_path: Path) -> None:
+    losses: list[Loss] = []
+    documents = [
+        Document("1:a", "x", pair="p", metadata={"claim_id": "1", "doc_id": "a"}),
+        Document("1:b", "y", pair="p", labels=(Label("SUPPORT"),), metadata={"claim_id": "1", "doc_id": "b"}),
+    ]
+    formats.write(documents, tmp_path / "out", format="claims", on_loss=losses.append)
+    assert [(loss.document, loss.feature) for loss in losses] == [("1:a", "labels")]
+
+
+def test_it_is_recognised() -> None:
+    assert formats.guess(of_bytes("claims_dev.jsonl", json.dumps(CLAIM).encode())).name == "claims"
+
+
+def _never(loss: Loss) -> None:
+    raise AssertionError(loss)
+
+
+@st.composite
+def checked_claims(draw: st.DrawFn) -> list[Document]:
+    corpus = {}
+    for doc_id in ("5", "x"):
+        corpus[doc_id] = join(draw(st.lists(TEXT.filter(bool), max_size=3)), " ")
+    documents = []
+    for claim in draw(st.lists(st.sampled_from(["1", "c", "007"]), unique=True)):
+        pair = draw(TEXT)
+        for doc_id in draw(st.lists(st.sampled_from(sorted(corpus)), unique=True)):
+            text, ranges = corpus[doc_id]
+            label = draw(st.sampled_from(["SUPPORT", "none"]))
+            marked = ranges if label == "SUPPORT" else []
+            metadata: dict[str, Any] = {"claim_id": claim, "doc_id": doc_id, "title": doc_id}
+            if marked:
+                metadata["rationales"] = [list(range(len(marked)))]
+            labels = (Label(label), *(Label("rationale", start=start, end=end) for start, end in marked))
+            documents.append(
+                Document(
+                    f"{claim}:{doc_id}", text, sentences=tuple(ranges), pair=pair, labels=labels, metadata=metadata
+                )
+            )
+        if not documents or documents[-1].metadata["claim_id"] != claim:
+            documents.append(Document(claim, "", pair=pair, metadata={"claim_id": claim}))
+    return documents
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(checked_claims())
+def test_any_claims_survive(documents: list[Document]) -> None:
+    check_format(FORMAT, documents)
