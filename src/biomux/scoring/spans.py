@@ -163,14 +163,17 @@ def count(
     words: Ranges = plain_words,
     pieces: Ranges | None = None,
 ) -> dict[str, Rows]:
-    """One document's counts by matching and type."""
+    """One document's counts by matching and type. Matchings that agree may share their rows: do not change them."""
     wanted, given = keys(gold.spans, types), keys(predicted.spans, types)
     if not wanted and not given:
         return {name: {} for name in matchings}
     equal = wanted & given
     missed, spurious = sorted(wanted - equal), sorted(given - equal)
     edges = overlapping(missed, spurious) if missed and spurious else None
+    if edges is not None and not any(edges):
+        edges = None
     cut: Sequence[Range] | None = None
+    unpaired: Rows | None = None
     counted: dict[str, Rows] = {}
     for name in matchings:
         if name in {"word", "piece"}:
@@ -182,8 +185,10 @@ def count(
             pairs = {} if edges is None else staged(missed, spurious, edges)
             counted[name] = _outcome_rows(equal, missed, spurious, pairs)
         else:
-            pairs = {} if edges is None else _pairs(name, missed, spurious, edges)
-            counted[name] = _rows(equal, missed, spurious, pairs)
+            pairs = _pairs(name, missed, spurious, edges) if edges is not None and name != "strict" else {}
+            if not pairs and unpaired is None:
+                unpaired = _rows(equal, missed, spurious, {})
+            counted[name] = _rows(equal, missed, spurious, pairs) if pairs or unpaired is None else unpaired
     return counted
 
 
@@ -201,7 +206,7 @@ def _pairs(name: str, missed: list[Key], spurious: list[Key], edges: list[list[i
         return same_place(missed, spurious)
     if name == "type":
         return same_type(missed, spurious, edges)
-    return largest_matching(edges) if name == "overlap" else {}
+    return largest_matching(edges)
 
 
 def _rows(equal: Iterable[Key], missed: Iterable[Key], spurious: Iterable[Key], pairs: Mapping[int, int]) -> Rows:
