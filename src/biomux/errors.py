@@ -22,6 +22,7 @@ CODES: dict[str, str] = {
     "BX003": "an optional part of Biomux is not installed",
     "BX101": "a span, passage, sentence, token or answer lies outside its text or is empty",
     "BX102": "a relation points at a span that the document does not have",
+    "BX103": "an offset in bytes or UTF-16 units lies inside a character or outside the text",
     "BX110": "the format of a file cannot be told",
     "BX111": "bytes are not valid in the stated encoding",
     "BX112": "a compressed file is damaged or cut short",

@@ -1,1 +1,3 @@
-"""learn/encoders."""
+"""Encoders: networks that turn pieces into vectors. One file each, one line here."""
+
+from __future__ import annotations

@@ -1,1 +1,17 @@
-"""learn/objectives."""
+"""Objectives: losses as pure functions of logits and labels. One file each, one line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biomux.learn.objectives import cross_entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "cross-entropy": cross_entropy.summed,
+}
+"""Name → loss, summed over positions; the loop divides by how many positions the batch has."""

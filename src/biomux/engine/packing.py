@@ -1,0 +1,82 @@
+"""Packing: windows of like length become batches.
+
+A batch holds windows of one padded length only. Little is padded, and what a window's answer is does not depend on which windows
+it was read with: the padded length of a window is its own, and every row of a batch is computed alike.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from biomux.text.pieces import Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Specials:
+    """Vocabulary indices of the pieces that a text does not have: padding, and what stands before and after a window."""
+
+    pad: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a session reads.
+
+    `ids` and `mask` have a row for each window; `first` are the places of words' first pieces in the flattened rows, window by
+    window; `words` says how many of them each window has; `windows` says which windows these are.
+    """
+
+    ids: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    first: NDArray[np.int64]
+    words: NDArray[np.int64]
+    windows: NDArray[np.int64]
+
+
+def padded(size: int) -> int:
+    """The length to which a row of `size` pieces is padded: steps of 4 up to 64, then of 16.
+
+    >>> [padded(size) for size in (3, 8, 33, 65, 130)]
+    [4, 8, 36, 80, 144]
+    """
+    step = 4 if size <= 64 else 16
+    return -(-size // step) * step
+
+
+def pack(windows: Sequence[Pieces], *, specials: Specials, budget: int) -> Iterator[Batch]:
+    """Batches of at most `budget` pieces (at least one window), padding included, shortest windows first."""
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for index, window in enumerate(windows):
+        by_length[padded(len(window) + 2)].append(index)
+    for length in sorted(by_length):
+        members = by_length[length]
+        rows = max(1, budget // length)
+        for begin in range(0, len(members), rows):
+            yield _batch(windows, members[begin : begin + rows], length, specials)
+
+
+def _batch(windows: Sequence[Pieces], members: Sequence[int], length: int, specials: Specials) -> Batch:
+    ids = np.full((len(members), length), specials.pad, dtype=np.int64)
+    mask = np.zeros((len(members), length), dtype=np.int64)
+    ids[:, 0] = specials.before
+    first = []
+    for row, index in enumerate(members):
+        window = windows[index]
+        size = len(window)
+        ids[row, 1 : size + 1] = window.ids
+        ids[row, size + 1] = specials.after
+        mask[row, : size + 2] = 1
+        first.append(window.first + (row * length + 1))
+    words = np.array([windows[index].words for index in members], dtype=np.int64)
+    return Batch(ids, mask, np.concatenate(first).astype(np.int64), words, np.array(members, dtype=np.int64))

@@ -1,0 +1,126 @@
+"""Checkpoints: everything that a run needs to go on exactly, as safetensors and JSON; nothing is ever unpickled.
+
+A checkpoint is written beside its place and renamed when whole: a crash or a full disk leaves the one before as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from biomux.errors import TrainingError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import Tensor, nn
+
+
+def save(
+    place: Path,
+    *,
+    model: nn.Module,
+    optimizers: dict[str, torch.optim.Optimizer],
+    extra: dict[str, Tensor],
+    progress: dict[str, Any],
+) -> None:
+    """Write a checkpoint; the one that was there is gone only when the new one is whole."""
+    fresh = place.with_name(place.name + ".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        fresh.mkdir(parents=True)
+        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh / "model.safetensors")
+        state, scalars = _optimizer_state(optimizers)
+        state |= {f"extra/{name}": value.contiguous() for name, value in extra.items()}
+        state["random/torch"] = torch.get_rng_state()
+        save_file(state, fresh / "state.safetensors")
+        (fresh / "progress.json").write_text(json.dumps({**progress, "optimizers": scalars}, indent=2) + "\n")
+        _sync(fresh)
+        old = place.with_name(place.name + ".old")
+        shutil.rmtree(old, ignore_errors=True)
+        if place.exists():
+            place.rename(old)
+        fresh.rename(place)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise TrainingError(
+            "BX402",
+            f"cannot save a checkpoint: {error.strerror or error}",
+            where=str(place),
+            hint="make room, then go on with `biomux train --resume`; the checkpoint before is whole",
+        ) from error
+
+
+def save_model(place: Path, model: nn.Module) -> None:
+    """Write the weights alone, beside their place, and rename them when whole."""
+    fresh = place.with_name(place.name + ".new")
+    try:
+        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh)
+        fresh.replace(place)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise TrainingError(
+            "BX402",
+            f"cannot save the model: {error.strerror or error}",
+            where=str(place),
+            hint="make room, then go on with `biomux train --resume`",
+        ) from error
+
+
+def find(place: Path) -> Path | None:
+    """The newest whole checkpoint: at its place, or, after a crash between two renames, beside it."""
+    for candidate in (place, place.with_name(place.name + ".new"), place.with_name(place.name + ".old")):
+        if (candidate / "progress.json").is_file():
+            return candidate
+    return None
+
+
+def load(
+    place: Path, *, model: nn.Module, optimizers: dict[str, torch.optim.Optimizer]
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Put model, optimizers and random state back; gives the progress and the extra tensors."""
+    model.load_state_dict(load_file(place / "model.safetensors"))
+    progress: dict[str, Any] = json.loads((place / "progress.json").read_text())
+    state = load_file(place / "state.safetensors")
+    scalars = progress.pop("optimizers")
+    for name, optimizer in optimizers.items():
+        described = optimizer.state_dict()
+        prefix = f"optimizer/{name}/"
+        restored: dict[int, dict[str, Tensor]] = {}
+        for key, value in state.items():
+            if key.startswith(prefix):
+                index, part = key[len(prefix) :].split("/")
+                restored.setdefault(int(index), {})[part] = value
+        described["state"] = restored
+        for group, rate in zip(described["param_groups"], scalars[name], strict=True):
+            group["lr"] = rate
+        optimizer.load_state_dict(described)
+    torch.set_rng_state(state["random/torch"])
+    extra = {key.removeprefix("extra/"): value for key, value in state.items() if key.startswith("extra/")}
+    return progress, extra
+
+
+def _optimizer_state(optimizers: dict[str, torch.optim.Optimizer]) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
+    tensors: dict[str, Tensor] = {}
+    rates: dict[str, list[float]] = {}
+    for name, optimizer in optimizers.items():
+        described = optimizer.state_dict()
+        rates[name] = [float(group["lr"]) for group in described["param_groups"]]
+        for index, parts in described["state"].items():
+            for part, value in parts.items():
+                tensors[f"optimizer/{name}/{index}/{part}"] = (
+                    value.contiguous() if value.ndim else value.reshape(()).clone()
+                )
+    return tensors, rates
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.iterdir():
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())

@@ -1,0 +1,107 @@
+"""Any Hugging Face encoder, by name or from a local folder; weights from safetensors only, so that loading never runs code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from biomux.engine.packing import Specials
+from biomux.errors import TrainingError
+
+
+class Transformer(nn.Module):
+    """A Hugging Face encoder behind the house's interface: ids and mask in, a vector for each piece out."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__()
+        self.body: Any = body
+
+    @property
+    def config(self) -> Any:
+        """The Hugging Face configuration."""
+        return self.body.config
+
+    def describe(self) -> dict[str, Any]:
+        """What the encoder is, as plain data from which it can be built again."""
+        described: dict[str, Any] = self.config.to_dict()
+        return described
+
+    @property
+    def width(self) -> int:
+        """The size of a piece's vector."""
+        return int(self.config.hidden_size)
+
+    @property
+    def embeddings(self) -> Tensor:
+        """The embedding table of the pieces."""
+        table: Tensor = self.body.get_input_embeddings().weight.detach()
+        return table
+
+    @embeddings.setter
+    def embeddings(self, table: Tensor) -> None:
+        self.body.set_input_embeddings(
+            nn.Embedding(table.shape[0], table.shape[1], padding_idx=0, _weight=table.clone())
+        )
+        self.config.vocab_size = len(table)
+
+    def keep_layers(self, number: int) -> None:
+        """Keep the first layers only."""
+        self.body.encoder.layer = self.body.encoder.layer[:number]
+        self.config.num_hidden_layers = number
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        hidden: Tensor = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
+        return hidden
+
+
+def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Specials]:
+    """The encoder of a hub name or folder, with its tokenizer."""
+    from transformers import AutoModel
+
+    folder = Path(name)
+    options: dict[str, Any] = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    try:
+        body = AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **options)
+    except (OSError, ValueError) as error:
+        raise TrainingError(
+            "BX401",
+            f"cannot load the encoder {name!r}: {str(error).splitlines()[0]}",
+            hint="give a folder with config.json, model.safetensors and tokenizer.json, or a hub name where there is a network",
+        ) from None
+    if hasattr(body, "pooler"):
+        body.pooler = None
+    tokenizer = _tokenizer(name, folder)
+    return Transformer(body), tokenizer, specials(tokenizer)
+
+
+def _tokenizer(name: str, folder: Path) -> Tokenizer:
+    if (folder / "tokenizer.json").is_file():
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    elif folder.is_dir():
+        raise TrainingError(
+            "BX401", "the encoder has no tokenizer.json", where=name, hint="save its fast tokenizer there"
+        )
+    else:
+        tokenizer = Tokenizer.from_pretrained(name)
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def specials(tokenizer: Tokenizer) -> Specials:
+    """The special pieces that a tokenizer has, under BERT's names or RoBERTa's."""
+
+    def find(*names: str) -> int:
+        for name in names:
+            index = tokenizer.token_to_id(name)
+            if index is not None:
+                return int(index)
+        raise TrainingError(
+            "BX401", f"the tokenizer has none of {', '.join(names)}", hint="use an encoder's own tokenizer"
+        )
+
+    return Specials(find("[PAD]", "<pad>"), find("[CLS]", "<s>"), find("[SEP]", "</s>"))

@@ -1,0 +1,24 @@
+"""Mixed batches (paper A): a batch holds examples of all tasks, each moving its own head and the shared encoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biomux.learn.plan import Draw, Objective, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def plan(
+    heads: Sequence[str],
+    *,
+    exponent: float = 1.0,
+    last_exponent: float | None = None,
+    boost: Mapping[str, float] | None = None,
+    keep_empty: float = 1.0,
+    fraction: float = 1.0,
+) -> Plan:
+    """Everything moves; how often a task is drawn follows its size to the power of `exponent`."""
+    draw = Draw("mixed", exponent, last_exponent, boost or {}, keep_empty, fraction)
+    return Plan(draw, tuple(Objective("cross-entropy", head) for head in heads))

@@ -1,0 +1,111 @@
+"""Reading a recipe: from a file, or from those that come with Biomux; with values set from outside."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from biomux.errors import RecipeError
+from biomux.recipes.schema import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def read(name: str, *, settings: Sequence[str] = ()) -> Recipe:
+    """The recipe of a path or of a name such as `a/mtl`, with `settings` such as `loop.epochs=2` put in."""
+    text, where = _text(name)
+    try:
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise RecipeError(
+            "BX301", f"not valid YAML: {' '.join(str(error).split())}", where=where, hint="check the indentation"
+        ) from None
+    if not isinstance(raw, dict):
+        raise RecipeError("BX301", "a recipe is a mapping with the keys name, tasks, model, regime, loop", where=where)
+    for setting in settings:
+        _put(raw, setting)
+    return check(raw, where=where)
+
+
+def check(raw: dict[str, Any], *, where: str) -> Recipe:
+    """A recipe from plain data; every mistake is named at once, each with its path."""
+    try:
+        return Recipe.model_validate(raw)
+    except ValidationError as error:
+        said = "; ".join(_sentence(dict(problem)) for problem in error.errors())
+        raise RecipeError("BX302", said, where=where, hint="see docs/recipes.md") from None
+
+
+def names() -> list[str]:
+    """The recipes that come with Biomux."""
+    root = resources.files("biomux.recipes")
+    return sorted(
+        f"{folder.name}/{file.name.removesuffix('.yaml')}"
+        for folder in root.iterdir()
+        if folder.is_dir()
+        for file in folder.iterdir()
+        if file.name.endswith(".yaml")
+    )
+
+
+def _text(name: str) -> tuple[str, str]:
+    path = Path(name)
+    if path.is_file():
+        return path.read_text(encoding="utf-8"), str(path)
+    shipped = names()
+    if name not in shipped:
+        near = difflib.get_close_matches(name, shipped, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"give a file, or one of: {', '.join(shipped)}"
+        raise RecipeError("BX303", f"there is no recipe {name!r}", hint=hint)
+    return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
+
+
+def _put(raw: dict[str, Any], setting: str) -> None:
+    path, equals, value = setting.partition("=")
+    if not equals or not path:
+        raise RecipeError(
+            "BX304", f"{setting!r} is not of the form a.b=value", where="--set", hint="for instance loop.epochs=2"
+        )
+    *parents, last = path.split(".")
+    place = raw
+    for parent in parents:
+        place = place.setdefault(parent, {})
+        if not isinstance(place, dict):
+            raise RecipeError("BX304", f"{parent!r} in {path!r} is not a mapping", where="--set")
+    try:
+        place[last] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise RecipeError("BX304", f"the value of {path!r} is not valid YAML", where="--set") from None
+
+
+def _sentence(problem: dict[str, Any]) -> str:
+    place = [str(part) for part in problem["loc"]]
+    path = " → ".join(place)
+    if problem["type"] != "extra_forbidden":
+        return f"{path}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+    near = difflib.get_close_matches(place[-1], _keys(place[:-1]), n=1)
+    return f"{path}: unknown key" + (f", did you mean {near[0]!r}?" if near else "")
+
+
+def _keys(path: Sequence[str]) -> list[str]:
+    """The keys that the part of the recipe at a path may have."""
+    part: type[BaseModel] = Recipe
+    for key in path:
+        field = part.model_fields.get(key)
+        if field is None:
+            continue
+        inner = [kind for kind in _kinds(field.annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if inner:
+            part = inner[0]
+    return list(part.model_fields)
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    arguments = getattr(annotation, "__args__", None)
+    return [kind for argument in arguments for kind in _kinds(argument)] if arguments else [annotation]
