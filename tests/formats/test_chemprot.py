@@ -14,7 +14,7 @@ from biomux import formats
 from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
 from biomux.formats import Loss, of_bytes, of_path
-from biomux.formats.check import check_format
+from biomux.formats.check import check_format, check_round_trip
 from biomux.formats.chemprot import FORMAT, read
 
 if TYPE_CHECKING:
@@ -116,6 +116,10 @@ def test_a_text_that_is_not_title_and_abstract_is_refused(tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
+def test_it_keeps_the_promises_of_a_format(tmp_path: Path) -> None:
+    check_format(FORMAT, read(of_path(laid(tmp_path, TABLES))))
+
+
 def _never(loss: Loss) -> None:
     raise AssertionError(loss)
 
@@ -138,4 +142,4 @@ def abstracts(draw: st.DrawFn) -> Document:
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(abstracts(), max_size=3, unique_by=lambda document: document.id))
 def test_any_abstract_with_entities_and_relations_survives(documents: list[Document]) -> None:
-    check_format(FORMAT, documents)
+    check_round_trip(FORMAT, documents)

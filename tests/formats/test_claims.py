@@ -14,7 +14,7 @@ from biomux import formats
 from biomux.document import Document, Label
 from biomux.errors import FormatError
 from biomux.formats import Loss, of_bytes, of_path
-from biomux.formats.check import check_format
+from biomux.formats.check import check_format, check_round_trip
 from biomux.formats.claims import FORMAT, read
 from biomux.formats.joined import join
 
@@ -169,6 +169,10 @@ def test_it_is_recognised() -> None:
     assert formats.guess(of_bytes("claims_dev.jsonl", json.dumps(CLAIM).encode())).name == "claims"
 
 
+def test_it_keeps_the_promises_of_a_format(tmp_path: Path) -> None:
+    check_format(FORMAT, read(of_path(laid(tmp_path, CLAIM))))
+
+
 def _never(loss: Loss) -> None:
     raise AssertionError(loss)
 
@@ -202,4 +206,4 @@ def checked_claims(draw: st.DrawFn) -> list[Document]:
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(checked_claims())
 def test_any_claims_survive(documents: list[Document]) -> None:
-    check_format(FORMAT, documents)
+    check_round_trip(FORMAT, documents)

@@ -14,7 +14,7 @@ from biomux import formats
 from biomux.document import Argument, Document, Relation, Span
 from biomux.errors import FormatError, UsageError
 from biomux.formats import Loss, of_bytes
-from biomux.formats.check import check_format
+from biomux.formats.check import check_format, check_round_trip
 from biomux.formats.ddi import FORMAT, read
 from biomux.formats.joined import join
 
@@ -140,6 +140,10 @@ def test_what_lies_across_sentences_is_told_as_lost(tmp_path: Path) -> None:
     assert [(loss.feature, loss.count) for loss in losses] == [("spans", 1), ("relations", 1)]
 
 
+def test_it_keeps_the_promises_of_a_format() -> None:
+    check_format(FORMAT, [one(XML)])
+
+
 def _never(loss: Loss) -> None:
     raise AssertionError(loss)
 
@@ -173,4 +177,4 @@ def documents(draw: st.DrawFn) -> Document:
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(documents(), max_size=3, unique_by=lambda document: document.id.casefold()))
 def test_any_document_with_drugs_and_pairs_survives(drawn: list[Document]) -> None:
-    check_format(FORMAT, drawn)
+    check_round_trip(FORMAT, drawn)

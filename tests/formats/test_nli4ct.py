@@ -16,7 +16,7 @@ from biomux import formats
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
 from biomux.formats import Loss, of_bytes, of_path
-from biomux.formats.check import check_format
+from biomux.formats.check import check_format, check_round_trip
 from biomux.formats.joined import join
 from biomux.formats.nli4ct import FORMAT, read
 
@@ -138,6 +138,10 @@ def test_a_text_without_trials_is_refused(tmp_path: Path) -> None:
         formats.write([Document("1", "x", pair="y")], tmp_path / "out", format="nli4ct")
 
 
+def test_it_keeps_the_promises_of_a_format(tmp_path: Path) -> None:
+    check_format(FORMAT, read(of_path(laid(tmp_path, STATEMENT))))
+
+
 def _never(loss: Loss) -> None:
     raise AssertionError(loss)
 
@@ -163,4 +167,4 @@ def statements(draw: st.DrawFn) -> Document:
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(statements(), max_size=3, unique_by=lambda document: document.id))
 def test_any_statement_survives(drawn: list[Document]) -> None:
-    check_format(FORMAT, drawn)
+    check_round_trip(FORMAT, drawn)
