@@ -1,0 +1,323 @@
+"""How fast each format is read and written, beside a plain pass over the same bytes in the same run.
+
+    python benchmarks/formats.py                        # all formats, 2,000 documents each
+    python benchmarks/formats.py jsonl medline --documents 20000
+    python benchmarks/formats.py jsonl medline --gigabyte   # memory while 1 GB is read and written
+
+The documents are made here from a seed. A plain pass is what reading costs before any document is made: `json.loads` of each
+line or of the file, lxml's `iterparse` with freed elements, or a loop over lines; it is chosen by what the format writes. The best of
+`--repeat` runs counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import platform
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux import formats
+from biomux.document import Answer, Document, Label, Passage, Question, Span
+from biomux.errors import BiomuxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.formats import Format
+
+clock = time.perf_counter
+GIGABYTE = 10**9
+WORDS = [
+    "the",
+    "of",
+    "and",
+    "in",
+    "to",
+    "with",
+    "a",
+    "was",
+    "were",
+    "by",
+    "for",
+    "TP53",
+    "MDM2",
+    "aspirin",
+    "p53",
+    "tumour",
+    "expression",
+    "patients",
+    "cells",
+    "α-synuclein",
+    "binding",
+    "inhibited",
+    "mice",
+    "kinase",
+    "increased",
+    "levels",
+    "protein",
+    "after",
+    "treatment",
+    "(5",
+    "mg/kg)",
+    "significantly",
+    "β-catenin",
+    "HeLa",
+    "ulcers,",
+    "dose-dependent.",
+]
+TYPES = ("gene", "chemical", "disease", "cell line")
+
+
+def documents(count: int, *, seed: int = 0) -> Iterator[Document]:
+    """Invented abstracts of about 200 words, with a title, sentences and some twenty spans, as an annotator leaves them."""
+    noise = random.Random(seed)
+    for number in range(count):
+        title = " ".join(noise.choices(WORDS, k=12))
+        sentences = [title] + [" ".join(noise.choices(WORDS, k=20)) for _ in range(9)]
+        body = " ".join(sentences[1:])
+        text = f"{title}\n{body}"
+        yield Document(
+            str(30_000_000 + number),
+            text,
+            passages=(Passage(0, len(title), "title"), Passage(len(title) + 1, len(text), "abstract")),
+            sentences=tuple(_places(sentences)),
+            spans=tuple(_spans(text, noise)),
+        )
+
+
+def _places(parts: list[str]) -> Iterator[tuple[int, int]]:
+    at = 0
+    for part in parts:
+        yield at, at + len(part)
+        at += len(part) + 1
+
+
+def _spans(text: str, noise: random.Random) -> Iterator[Span]:
+    at = 0
+    for word in text.split():
+        at = text.index(word, at)
+        if noise.random() < 0.1:
+            yield Span(at, at + len(word), noise.choice(TYPES), score=round(noise.random(), 4), head="bench")
+        at += len(word)
+
+
+def on_one_line(document: Document) -> Document:
+    """The same without its title's line end and passages: for tables."""
+    return replace(document, text=document.text.replace("\n", " "), passages=())
+
+
+def as_pair(document: Document) -> Document:
+    """With a second text and a label: for pair tasks."""
+    plain = replace(on_one_line(document), spans=(), sentences=None)
+    return replace(plain, pair=document.text[:80].replace("\n", " "), labels=(Label("entailment"),))
+
+
+def as_question(document: Document) -> Document:
+    """With a question that a word of the text answers."""
+    span = document.spans[0] if document.spans else Span(0, 4, "gene")
+    answer = Answer(document.text[span.start : span.end], span.start, span.end)
+    question = Question(document.id, "Which one was it?", (answer,))
+    return replace(document, spans=(), sentences=None, passages=(), questions=(question,))
+
+
+SHAPES = (lambda document: document, on_one_line, as_pair, as_question)
+"""What documents may be made into, until a format takes them."""
+
+
+def shaped(chosen: Format, made: list[Document]) -> list[Document]:
+    """The documents in the first shape that the format can hold."""
+    for shape in SHAPES:
+        with contextlib.suppress(BiomuxError), tempfile.TemporaryDirectory() as scratch:
+            write_files(chosen, [shape(document) for document in made[:3]], Path(scratch))
+            return [shape(document) for document in made]
+    return made
+
+
+def write_files(chosen: Format, made: list[Document], folder: Path) -> tuple[Path, float]:
+    """The documents in that format under a new name, and the seconds that took."""
+    suffix = chosen.suffixes[0] if chosen.suffixes else ""
+    path = folder / (f"bench{suffix}" if chosen.write is not None else f"bench-{chosen.name}")
+    start = clock()
+    formats.write(made, path, format=chosen.name)
+    return path, clock() - start
+
+
+def read_files(chosen: Format, path: Path) -> int:
+    """How many documents the format's reader gives."""
+    found = [
+        source for source in formats.sources(path) if path.is_file() or chosen.sniff(source.plain_name, source.head())
+    ]
+    return sum(1 for source in found for _ in chosen.read(source, on_error=formats.stop))
+
+
+def plain_pass(path: Path) -> tuple[str, Callable[[], object]]:
+    """What to compare with, by what the bytes are."""
+    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    head = files[0].open("rb").read(1).lstrip() if files else b""
+    if path.suffix == ".jsonl":
+        return "json.loads", lambda: [_json_lines(file) for file in files]
+    if path.suffix == ".parquet":
+        return "bytes", lambda: [len(file.read_bytes()) for file in files]
+    if head == b"<":
+        return "lxml", lambda: [_lxml(file) for file in files]
+    if head in (b"{", b"[") and path.suffix == ".json":
+        return "json.loads", lambda: [len(json.loads(file.read_bytes())) for file in files]
+    return "lines", lambda: [_lines(file) for file in files]
+
+
+def _json_lines(path: Path) -> int:
+    with path.open("rb") as stream:
+        return sum(1 for line in stream if json.loads(line))
+
+
+def _lxml(path: Path) -> int:
+    from lxml import etree
+
+    count = 0
+    for _, element in etree.iterparse(str(path), resolve_entities=False, no_network=True, load_dtd=False):
+        count += 1
+        element.clear()
+    return count
+
+
+def _lines(path: Path) -> int:
+    with path.open(encoding="utf-8", newline="\n") as stream:
+        return sum(len(line) for line in stream)
+
+
+def best(run: Callable[[], object], repeat: int) -> float:
+    """Seconds of the fastest run."""
+    times = []
+    for _ in range(repeat):
+        start = clock()
+        run()
+        times.append(clock() - start)
+    return min(times)
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files of a folder."""
+    return path.stat().st_size if path.is_file() else sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
+
+
+def row(name: str, made: list[Document], folder: Path, repeat: int) -> str:
+    """One line of the table."""
+    chosen = formats.get(name)
+    if chosen.write is None and chosen.write_folder is None:
+        return f"| {name} | – | – | – | – | – | – | not written |"
+    made = shaped(chosen, made)
+    try:
+        path, seconds = write_files(chosen, made, folder)
+        for _ in range(repeat - 1):
+            seconds = min(seconds, write_files(chosen, made, Path(tempfile.mkdtemp(dir=folder)))[1])
+        count = read_files(chosen, path)
+        reading = best(lambda: read_files(chosen, path), repeat)
+        against, plain = plain_pass(path)
+        passing = best(plain, repeat)
+    except BiomuxError as error:
+        return f"| {name} | – | – | – | – | – | – | {error.code}: {error.message} |"
+    size = size_of(path) / 1e6
+    note = against if count == len(made) else f"{against}; {count} documents read"
+    return (
+        f"| {name} | {size:.1f} | {count / reading:,.0f} | {size / reading:.1f} | {len(made) / seconds:,.0f} | {size / seconds:.1f} "
+        f"| {size / passing:.1f} | {note} |"
+    )
+
+
+def table(names: list[str], count: int, repeat: int) -> None:
+    """The Markdown table of all formats."""
+    made = list(documents(count))
+    print(
+        f"{count:,} documents, best of {repeat}, {'processor' if clock is time.process_time else 'wall'} time; {machine()}\n"
+    )
+    print("| format | MB | read doc/s | read MB/s | write doc/s | write MB/s | plain pass MB/s | plain pass |")
+    print("|---|---:|---:|---:|---:|---:|---:|---|")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in names:
+            folder = Path(scratch, name)
+            folder.mkdir()
+            print(row(name, made, folder, repeat), flush=True)
+
+
+def machine() -> str:
+    """Where and with what this was measured."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return f"Python {platform.python_version()}, {platform.machine()} {platform.system()}, commit {commit or 'unknown'}"
+
+
+def gigabyte(names: list[str], size: int) -> None:
+    """Memory while a file of `size` bytes is written and read: each in a process of its own, beside one with a hundredth of it."""
+    print("| format | file MB | peak MB, small file | peak MB, large file | seconds to read |")
+    print("|---|---:|---:|---:|---:|")
+    for name in names:
+        small, large = (_in_process(name, part) for part in (size // 100, size))
+        print(
+            f"| {name} | {large['size'] / 1e6:,.0f} | {small['peak']:.0f} | {large['peak']:.0f} | {large['seconds']:.0f} |",
+            flush=True,
+        )
+
+
+def _in_process(name: str, size: int) -> dict[str, Any]:
+    command = [sys.executable, __file__, name, "--child", str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def child(name: str, size: int) -> None:
+    """Writes a file of about `size` bytes from a generator, reads it, and prints the peak of memory."""
+    chosen = formats.get(name)
+    if chosen.write is None:
+        raise SystemExit(f"format {name!r} is a folder of files: there is no large one")
+    sample = io.BytesIO()
+    chosen.write(documents(50), sample, on_loss=formats.ignore)
+    count = size * 50 // len(sample.getvalue())
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch, f"large{chosen.suffixes[0]}")
+        formats.write(documents(count), path, format=name)
+        start = clock()
+        read = read_files(chosen, path)
+        seconds = clock() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+        print(json.dumps({"size": path.stat().st_size, "documents": read, "peak": peak, "seconds": seconds}))
+
+
+def main() -> None:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", help="formats; all that can be written if none is named")
+    parser.add_argument("--documents", type=int, default=2000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--gigabyte", action="store_true", help="measure memory on a file of 1 GB in place of speed")
+    parser.add_argument("--size", type=int, default=GIGABYTE, help="bytes of the file for --gigabyte")
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--cpu", action="store_true", help="count processor time: for a machine that is busy with other things"
+    )
+    chosen = parser.parse_args()
+    if chosen.cpu:
+        global clock
+        clock = time.process_time
+    names = chosen.names or list(formats.FORMATS)
+    if chosen.child is not None:
+        child(names[0], chosen.child)
+    elif chosen.gigabyte:
+        gigabyte([name for name in names if formats.get(name).write is not None], chosen.size)
+    else:
+        table(names, chosen.documents, chosen.repeat)
+
+
+if __name__ == "__main__":
+    main()
