@@ -72,12 +72,15 @@ UNFINISHED = _words(
 
 VERBS = _words("was were is are had has have been showed shows found")
 
-BULLET = re.compile(r"(?:[-*\u2022\u2023\u25aa\u25cf\u00b7\u2013]|\d{1,2}[.)]|[a-z]\))\s")
-ITEM = re.compile(r"\((?:\d{1,2}|[a-z]|[ivx]{1,4})\)\s")
+BULLET = re.compile(r"(?:[-*\u2022\u2023\u25aa\u25cf\u00b7\u2013]|\d{1,2}[.)]|[a-z]\))[ \t\xa0]")
+ITEM = re.compile(r"\((?:\d{1,2}|[a-z]|[ivx]{1,4})\)[ \t\xa0]")
 NUMBERING = re.compile(r"(?:\d{1,2}\.)*\d{1,2}\.?\s+|[IVX]{1,4}\.\s+")
 FIRST_WORD = re.compile(r"\S{1,40}")
 LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
-PARAGRAPH = re.compile(r"(?:\r\n|[\n\r\v\x85\u2028])[ \t\xa0]*+[\n\r\v\f\x85\u2028\u2029]\s*+|[\f\u2029]")
+PARAGRAPH = re.compile(
+    r"(?>\r\n|[\n\r\v\x85\u2028])[^\S\n\r\v\f\x85\u2028\u2029]*+[\n\r\v\f\x85\u2028\u2029]\s*+|[\f\u2029]"
+)
+"""An empty line, or a break of page or paragraph."""
 
 
 def is_blank_line(gap: str) -> bool:

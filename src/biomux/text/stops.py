@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from biomux.text.lines import PARAGRAPH
+
 
 def _words(line: str) -> frozenset[str]:
     return frozenset(line.split())
@@ -154,6 +156,8 @@ def ends_sentence(text: str, start: int, stop: int, after: int, high: int) -> in
         if visible is None:
             return high
         following = text[visible.start() : min(visible.start() + SIGHT, high)]
+    if not following.isprintable():  # it may hold line breaks; what comes after an empty line has no say
+        following = PARAGRAPH.split(following, maxsplit=1)[0]
     return after if _ends(text, start, stop, after, following) else None
 
 
