@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from biomux.document import Document, Span
 from biomux.errors import ScoreError, UsageError
 from biomux.scoring.counts import Counts, Spread
+from biomux.scoring.documents import DocumentCounts, count_row, document_counts
 from biomux.scoring.significance import (
     compare,
     compare_documents,
     compare_means,
-    document_counts,
     interval,
     interval_of_mean,
 )
@@ -136,14 +138,22 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         interval_of_mean([])
 
 
+def counted(gold: list[Document], predicted: list[Document]) -> DocumentCounts:
+    rows = [count_row(id_, scores) for id_, scores in score_each(zip(gold, predicted, strict=True))]
+    return document_counts(json.loads(json.dumps(rows)))
+
+
 def test_documents_are_paired_by_id_and_types_by_name() -> None:
-    gold = [
-        Document(str(number), "IL-2 and p53.", spans=(Span(0, 4, "gene"), Span(9, 12, "cell"))) for number in range(9)
-    ]
+    spans = (Span(0, 4, "gene"), Span(9, 12, "cell"))
+    gold = [Document(str(number), "IL-2 and p53.", spans=spans) for number in range(9)]
     half = [Document(one.id, one.text, spans=one.spans[:1]) for one in gold]
-    full = document_counts(score_each(zip(gold, gold, strict=True)))
-    part = document_counts(score_each(zip(reversed(gold), reversed(half), strict=True)))
+    full, part = counted(gold, gold), counted(gold[::-1], half[::-1])
     got = compare_documents(full, part)
     assert (got.first, got.second) == (1, score(zip(gold, half, strict=True))["strict"].f1)
     with pytest.raises(ScoreError, match="BX701"):
-        compare_documents(full, document_counts(score_each(zip(gold[1:], half[1:], strict=True))))
+        compare_documents(full, counted(gold[1:], half[1:]))
+
+
+def test_rows_without_the_matching_are_refused() -> None:
+    with pytest.raises(ScoreError, match="row 1: a row of counts has no id, or none by 'word'"):
+        document_counts([{"id": "1", "counts": {"strict": {}}}], matching="word")

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biomux.errors import ScoreError, UsageError
+from biomux.scoring.documents import same_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from biomux.scoring.spans import SpanScores
+    from biomux.scoring.documents import DocumentCounts
 
     Floats = NDArray[np.float64]
 
@@ -33,15 +34,6 @@ Statistic = Callable[["Floats"], "Floats"]
 
 CHUNK = 1 << 22
 """Numbers held at once while drawing."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentCounts:
-    """Per-document counts: `counts[document, type]` is (tp, fp, fn)."""
-
-    ids: tuple[str, ...]
-    types: tuple[str, ...]
-    counts: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +77,6 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return asdict(self)
-
-
-def document_counts(each: Iterable[tuple[str, SpanScores]], *, matching: str = "strict") -> DocumentCounts:
-    """Counts of every document, from `score_each`."""
-    rows = [(id_, scores[matching].types) for id_, scores in each]
-    types = sorted({name for _, row in rows for name in row})
-    places = {name: place for place, name in enumerate(types)}
-    counts = np.zeros((len(rows), len(types), 3), dtype=np.int64)
-    for number, (_, row) in enumerate(rows):
-        for name, one in row.items():
-            counts[number, places[name]] = one.tp, one.fp, one.fn
-    return DocumentCounts(tuple(id_ for id_, _ in rows), tuple(types), counts)
 
 
 def figure(sums: Floats, *, metric: str = "f1") -> Floats:
@@ -166,17 +146,7 @@ def compare_documents(
     first: DocumentCounts, second: DocumentCounts, *, metric: str = "f1", samples: int = 1000, seed: int = 0
 ) -> Comparison:
     """The same for counts with ids: documents are paired by id, types by name."""
-    if set(first.ids) != set(second.ids) or len(first.ids) != len(set(first.ids)):
-        raise ScoreError(
-            "BX701", "the two systems were not scored on the same documents", hint="score both on the same split"
-        )
-    types = sorted({*first.types, *second.types})
-    order = {id_: place for place, id_ in enumerate(first.ids)}
-    both = [np.zeros((len(first.ids), len(types), 3), dtype=np.int64) for _ in range(2)]
-    for given, made in zip((first, second), both, strict=True):
-        columns = [types.index(name) for name in given.types]
-        made[np.ix_([order[id_] for id_ in given.ids], columns)] = given.counts
-    return compare(both[0], both[1], metric=metric, samples=samples, seed=seed)
+    return compare(*same_documents(first, second), metric=metric, samples=samples, seed=seed)
 
 
 def bootstrap_error(statistic: Callable[..., float], *arrays: ArrayLike, samples: int = 1000, seed: int = 0) -> float:

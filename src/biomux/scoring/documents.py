@@ -1,0 +1,87 @@
+"""Per-document counts: a row a document, as it is written beside predictions and read back to compare systems.
+
+A row is `{"id": "1", "counts": {"strict": {"gene": [3, 1, 0]}}}`: tp, fp, fn by matching and type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.errors import ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from biomux.scoring.spans import SpanScores
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCounts:
+    """`counts[document, type]` is (tp, fp, fn) under one matching."""
+
+    ids: tuple[str, ...]
+    types: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+
+def count_row(id: str, scores: SpanScores) -> dict[str, Any]:
+    """One document's row, from `score_each`.
+
+    >>> from biomux.scoring.counts import Counts, Table
+    >>> from biomux.scoring.spans import SpanScores
+    >>> count_row("1", SpanScores(1, {"strict": Table({"gene": Counts(3, 1, 0)})}))
+    {'id': '1', 'counts': {'strict': {'gene': [3, 1, 0]}}}
+    """
+    return {
+        "id": id,
+        "counts": {
+            matching: {name: [counts.tp, counts.fp, counts.fn] for name, counts in table.types.items()}
+            for matching, table in scores.tables.items()
+        },
+    }
+
+
+def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "strict") -> DocumentCounts:
+    """Rows as an array, ready to be resampled."""
+    ids: list[str] = []
+    kept: list[Mapping[str, list[int]]] = []
+    for row in rows:
+        try:
+            kept.append(row["counts"][matching])
+            ids.append(row["id"])
+        except (KeyError, TypeError):
+            raise ScoreError(
+                "BX705",
+                f"a row of counts has no id, or none by {matching!r}",
+                where=f"row {len(ids) + 1}",
+                hint="score again with this matching",
+            ) from None
+    types = sorted({name for row in kept for name in row})
+    places = {name: place for place, name in enumerate(types)}
+    counts = np.zeros((len(kept), len(types), 3), dtype=np.int64)
+    for number, row in enumerate(kept):
+        for name, one in row.items():
+            counts[number, places[name]] = one
+    return DocumentCounts(tuple(ids), tuple(types), counts)
+
+
+def same_documents(first: DocumentCounts, second: DocumentCounts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both systems' counts with documents paired by id and types by name."""
+    if set(first.ids) != set(second.ids) or not len(set(first.ids)) == len(first.ids) == len(second.ids):
+        raise ScoreError(
+            "BX701", "the two systems were not scored on the same documents", hint="score both on the same split"
+        )
+    types = sorted({*first.types, *second.types})
+    order = {id_: place for place, id_ in enumerate(first.ids)}
+
+    def filled(given: DocumentCounts) -> NDArray[np.int64]:
+        made = np.zeros((len(order), len(types), 3), dtype=np.int64)
+        made[np.ix_([order[id_] for id_ in given.ids], [types.index(name) for name in given.types])] = given.counts
+        return made
+
+    return filled(first), filled(second)
