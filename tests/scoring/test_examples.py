@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -14,3 +15,8 @@ import biomux.scoring
 @pytest.mark.parametrize("name", [info.name for info in pkgutil.iter_modules(biomux.scoring.__path__)])
 def test_examples_run(name: str) -> None:
     assert doctest.testmod(import_module(f"biomux.scoring.{name}")).failed == 0
+
+
+def test_the_page_about_scores_runs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "scores.md"
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
