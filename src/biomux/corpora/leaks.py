@@ -107,18 +107,19 @@ def filter_leaks(
     touched: dict[str, tuple[int, int]] = {}
     for part, documents in training.items():
         found: dict[int, int] = {}
+        later: dict[int, int] = {}
         kept[part] = []
         before = changed = 0
         for document in documents:
             before += 1
-            left = list(_without(document, known, found, sentences))
+            left = list(_without(document, known, (found, later), sentences))
             changed += left != [document]
             kept[part] += left
         touched[part] = (before, changed)
         for name, (own, wholes) in held.items():
             units = sum(one in found or whole in found for one, whole in zip(own, wholes, strict=True))
             if units:
-                removed = sum(found.get(one, 0) for one in {*own, *wholes})
+                removed = sum(found.get(one, 0) + later.get(one, 0) for one in {*own, *wholes})
                 leaks.append(Leak(name, part, units, len(own), removed))
     leaks.sort(key=lambda one: (-one.units, one.held_out, one.training))
     return kept, LeakReport(tuple(leaks), touched)
@@ -168,9 +169,16 @@ def _keys_of(documents: Iterable[Document], sentences: Splitter | None) -> tuple
 
 
 def _without(
-    document: Document, known: set[int], found: dict[int, int], sentences: Splitter | None
+    document: Document,
+    known: set[int],
+    counts: tuple[dict[int, int], dict[int, int]],
+    sentences: Splitter | None,
 ) -> Iterator[Document]:
-    """What is left of a document; what went is counted in `found`."""
+    """What is left of a document. What went is counted in the first of `counts`; in the second, what went out of pieces.
+
+    A piece is compared again: it may be a held-out sentence that only looks like two sentences here.
+    """
+    found, later = counts
     ranges = units(document, sentences)
     keys, whole = unit_keys(document, ranges)
     leaked = [one in known for one in keys]
@@ -183,7 +191,8 @@ def _without(
     if whole in known:
         found[whole] = found.get(whole, 0) + leaked.count(False)
     elif not _whole(document):
-        yield from _pieces(document, ranges, leaked)
+        for piece in _pieces(document, ranges, leaked):
+            yield from _without(piece, known, (later, later), sentences)
 
 
 def _whole(document: Document) -> bool:
