@@ -67,7 +67,7 @@ def _joins(tokens: Sequence[str]) -> list[bool]:
         left, right = True, False
         if sign in _CLOSING:
             right = after[:1].isdigit() and before[-1:].isdigit() and _numeric(tokens, index)
-            right |= sign == "." and _letter(before) and _letter(after)
+            right |= sign == "." and _letter(before) and _letter(after) and before.isupper() == after.isupper()
         elif sign in _OPENING:
             left, right = False, True
         elif sign in _HYPHENS:
