@@ -17,16 +17,21 @@ SIGHT = 40
 NEVER = _words(
     """
     e.g eg i.e ie vs v.s cf c.f viz approx ca circa resp incl excl esp
-    dr drs prof mr mrs ms messrs st mt ft sgt capt gen rev hon
     var subsp ssp cv bv pv serov sv aff nr str f.sp cat subgen sect ser
     """
 )
 """Words whose stop is never the end: something always follows. Compared in lower case."""
 
+TITLES = _words("Dr Drs Prof Mr Mrs Ms Messrs St Mt Ft Sgt Capt Gen Rev Hon")
+"""As NEVER, but only when written so: "ms" is a millisecond."""
+
+SHOUTED = _words("FIG FIGS NO NOS DR VS")
+"""Abbreviations that are so in capitals too, in titles; other capitals (MS, ST, WT) are names."""
+
 NUMBERED = _words(
     """
     no nos fig figs figure ref refs eq eqs eqn eqns tab vol vols p pp sec chap ch art par para suppl supp ver ed eds lot ext
-    wt mol temp conc max jan feb mar apr jun jul aug sept sep oct nov dec dil exp expt expts ex app
+    wt mol temp conc max jan feb mar apr jun jul aug sept sep oct nov dec dil exp expt expts ex app chr
     """
 )
 """Words whose stop is not the end before a number, a panel letter or a bracket."""
@@ -55,11 +60,11 @@ OPENERS = _words(
 
 VERBS = _words(
     """
-    was were is are had has have did does do can could may might must should will would received showed remained became
+    we was were is are had has have did does do can could may might must should will would received showed remained became
     appears appear seems seem remains remain shows show requires require contains contain causes cause
     """
 )
-"""A capitalised word before one of these is a subject: a sentence opens with it."""
+"""A capitalised word before one of these is a subject (or, before "we", an adverb): a sentence opens with it."""
 
 BEFORE_A_NAME = _words(
     "a an and as against by for from genus in of on or per species than that the to via versus with bacterium pathogen fungus"
@@ -201,11 +206,13 @@ def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
         return False
     closed = after > stop + 1
     lower = word.lower()
-    if len(word) > 2 and word.isalpha() and lower not in ABBREVIATIONS:
+    if len(word) > 2 and word.isalpha() and lower not in ABBREVIATIONS and word not in TITLES:
+        return True
+    if len(word) > 1 and word.isalpha() and word.isupper() and word not in SHOUTED:
         return True
     if len(word) == 1 and word.isalpha():
-        return _letter_ends(word, words[-2] if len(words) > 1 else "", following)
-    if lower in NEVER:
+        return not closed and _letter_ends(word, words[-2] if len(words) > 1 else "", following)
+    if lower in NEVER or word in TITLES or word == "DR":
         return False
     if lower in NUMBERED:
         return not (closed or NUMBER_OR_PANEL.match(following)) and (word.islower() or opens(following))
@@ -225,7 +232,9 @@ def opens(following: str) -> bool:
     match = WORD.match(following)
     if match is None:
         return following.startswith("(") and bool(ITEM.match(following))
-    return match[1] in OPENERS or (match[2] in VERBS and match[1][0].isupper())
+    if not match[1][0].isupper():
+        return False
+    return match[1] in OPENERS or match[2] in VERBS or following.startswith(": ", match.end(1))
 
 
 def _goes_on(following: str) -> bool:
@@ -249,7 +258,7 @@ def _letter_ends(letter: str, before: str, following: str) -> bool:
     if letter.islower():
         return not following[0].isdigit()
     match = WORD.match(following)
-    if match and match[1] in OPENERS:
+    if match and (match[1] in OPENERS or following.startswith(": ", match.end(1))):
         return True
     if match and match[1] in SEROVARS:
         return False
