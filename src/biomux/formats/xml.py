@@ -41,11 +41,13 @@ def elements(source: Source, *tags: str) -> Iterator[Element]:
     from lxml import etree
 
     events: Any = None
+    checked = False
     with source.open() as stream:
         try:
             events = etree.iterparse(
                 stream,
-                events=("start", "end"),
+                events=("end",),
+                tag=tags,
                 resolve_entities=False,
                 no_network=True,
                 load_dtd=False,
@@ -55,19 +57,17 @@ def elements(source: Source, *tags: str) -> Iterator[Element]:
                 remove_comments=True,
                 remove_pis=True,
             )
-            event, root = next(events)
-            _refuse_declarations(source, root)
-            wanted = _Matcher(tags)
-            while True:
-                if event == "end" and wanted(root):
-                    _refuse_references(source, root)
-                    yield root
-                    _free(root)
-                event, root = next(events)
-        except StopIteration:
-            return
+            for _, element in events:
+                if not checked:
+                    _refuse_declarations(source, element)
+                    checked = True
+                _refuse_references(source, element)
+                yield element
+                _free(element)
         except etree.XMLSyntaxError as error:
             raise _not_well_formed(source, error, None if events is None else events.error_log) from None
+        if not checked:
+            _refuse_declarations(source, events.root)
 
 
 def attribute(value: str, *, where: str) -> str:
@@ -139,25 +139,12 @@ def _not_well_formed(source: Source, error: XMLSyntaxError, log: _ListErrorLog |
     where = f"{source.name}:{(logged.line if logged is not None else error.lineno) or 1}"
     if "encoding" in message.lower() or "not proper utf-8" in message.lower():
         return FormatError("BX111", f"bytes are not in the stated encoding: {message}", where=where, hint="convert it")
-    if "entity" in message.lower() and ("loop" in message.lower() or "amplification" in message.lower()):
-        return FormatError(
-            "BX118", f"entities expand without end: {message}", where=where, hint="do not trust this file"
-        )
+    if "entity" in message.lower() and any(word in message.lower() for word in ("loop", "amplification", "nesting")):
+        told = f"the DOCTYPE declares entities that expand without end: {message}"
+        return FormatError("BX118", told, where=where, hint="do not trust this file")
     return FormatError(
         "BX117", f"the XML is not well-formed: {message}", where=where, hint="the file may be cut short; fetch it again"
     )
-
-
-class _Matcher:
-    """Whether an element has one of the tags; `{*}tag` is any namespace or none."""
-
-    def __init__(self, tags: tuple[str, ...]) -> None:
-        self._exact = {tag for tag in tags if not tag.startswith("{*}")}
-        self._local = {tag.removeprefix("{*}") for tag in tags if tag.startswith("{*}")}
-
-    def __call__(self, element: Element) -> bool:
-        tag = element.tag
-        return tag in self._exact or (bool(self._local) and tag.rpartition("}")[2] in self._local)
 
 
 def _free(element: Element) -> None:
