@@ -17,7 +17,7 @@ from biomux.errors import FormatError, UsageError
 from biomux.formats.fields import build, field, name_of, of_kind, optional, to_json
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
 from biomux.formats.json_lines import values
-from biomux.formats.record import as_json
+from biomux.formats.record_write import as_json
 from biomux.formats.utf16 import from_utf16
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ An article is a document: the parts below, joined by line feeds, each a passage.
 
 `type` is the section's `sec-type`, or is told from its title ("Materials and methods" → methods). Markup is flattened, and runs of
 blanks and line ends become one blank, except in `<preformat>`. A formula is its MathML's characters, or its text. Tables' cells,
-references, footnotes, supplements and LaTeX are left out, and counted in the metadata as "left_out". The id is the PMC id, else PMID, DOI or
+references, footnotes, supplements, LaTeX, translated abstracts, sub-articles and responses are left out, and counted in the metadata as "left_out". The id is the PMC id, else PMID, DOI or
 the file's stem; all of them are metadata.
 """
 
@@ -56,11 +56,34 @@ _LEFT_OUT = {
     "fn": "footnotes",
     "supplementary-material": "supplements",
     "tex-math": "latex",
+    "sub-article": "sub-articles",
+    "response": "responses",
+    "trans-abstract": "translated abstracts",
 }
 _BLOCKS = frozenset(
-    {"p", "list-item", "disp-quote", "def-item", "verse-group", "statement", "boxed-text", "speech", "disp-formula"}
+    {
+        "p",
+        "list",
+        "list-item",
+        "disp-quote",
+        "def-list",
+        "def-item",
+        "verse-group",
+        "statement",
+        "boxed-text",
+        "speech",
+        "disp-formula",
+    }
 )
+_SECTIONS = frozenset({"sec", "ack", "app-group", "app", "notes", "glossary", "bio"})
 _FLOATS = frozenset({"fig", "table-wrap"})
+_NO_LINES = (
+    _SECTIONS
+    | _FLOATS
+    | _LEFT_OUT.keys()
+    | {"title", "label", "fig-group", "table-wrap-group", "ref-list", "fn-group", "sec-meta"}
+)
+"""What stands in a section beside its own lines."""
 _SPACE = re.compile(r"[ \t\r\n]+")
 _ROOT = re.compile(rb"<(?:\w+:)?article[\s>]")
 
@@ -199,7 +222,7 @@ def _section(section: Element, level: int, type_: str = "") -> Iterator[Part]:
             said = {"of": of} if label is None else {"of": of, "label": _flat(label)}
             yield "\n".join(_lines(caption, titled=True)), "caption", said
     for inner in section:
-        if _tag(inner) in ("sec", "ack", "app-group", "app", "notes", "glossary"):
+        if _tag(inner) in _SECTIONS:
             yield from _section(inner, level + 1, type_)
 
 
@@ -214,7 +237,7 @@ def _floats(section: Element) -> Iterator[Element]:
     for child in section:
         if _tag(child) in _FLOATS:
             yield child
-        elif _tag(child) not in ("sec", "ack", "app-group", "app", "notes", "glossary"):
+        elif _tag(child) not in _SECTIONS:
             yield from _floats(child)
 
 
@@ -225,12 +248,12 @@ def _lines(container: Element, *, deep: bool = False, titled: bool = False) -> l
         tag = _tag(child)
         if tag == "preformat":
             lines.append(characters(child))
-        elif tag in _BLOCKS:
-            lines += _block(child)
-        elif tag in ("list", "def-list") or (deep and tag == "sec"):
-            lines += _lines(child, deep=deep)
+        elif deep and tag == "sec":
+            lines += _lines(child, deep=True)
         elif tag == "title" and titled:
             lines.append(_flat(child))
+        elif tag and tag not in _NO_LINES:
+            lines += _block(child)
     return [line for line in lines if line]
 
 
@@ -251,7 +274,7 @@ def _block(block: Element) -> list[str]:
             if tag == "preformat":
                 end_run()
                 lines.append(characters(child))
-            elif tag in _BLOCKS or tag in ("list", "def-list"):
+            elif tag in _BLOCKS:
                 end_run()
                 walk(child)
                 end_run()

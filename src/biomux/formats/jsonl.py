@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 from biomux.errors import DocumentError, FormatError
 from biomux.formats.format import Feature, Format, Loss
 from biomux.formats.json_lines import values
-from biomux.formats.record import MalformedError, document_of, record
+from biomux.formats.record import MalformedError, document_of
+from biomux.formats.record_write import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 from biomux.errors import DocumentError, FormatError, UsageError
 from biomux.formats.format import Feature, Format, Loss, stop
-from biomux.formats.record import VERSION, MalformedError, document_of, record
+from biomux.formats.record import VERSION, MalformedError, document_of
+from biomux.formats.record_write import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

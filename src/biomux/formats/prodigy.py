@@ -15,7 +15,7 @@ from biomux.errors import FormatError
 from biomux.formats.fields import build, field, name_of, of_kind, optional, to_json
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
 from biomux.formats.json_lines import values
-from biomux.formats.record import as_json
+from biomux.formats.record_write import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
