@@ -1,7 +1,8 @@
 """The document: a text and everything known about it.
 
 Offsets are characters (Unicode code points, as Python counts them), half-open, over `Document.text`. Nothing here moves or
-loses a character: `document.text[span.start:span.end]` is always the mention.
+loses a character: `document.text[span.start:span.end]` is always the mention (of a discontinuous span: what its fragments
+enclose; `Document.mention` joins the fragments).
 
 >>> document = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
 >>> [document.mention(span) for span in document.spans]
@@ -27,8 +28,8 @@ class Span:
     """A mention of a type at a place; several fragments if it is discontinuous.
 
     `start` and `end` enclose all fragments; `fragments` is empty for an ordinary, contiguous mention. `head` names who said it
-    and `score` how sure that was; both are None for gold annotations. `id` is what relations point at. `extra` keeps what a
-    format says beyond that (brat attributes, BioC infons).
+    and `score` how sure that was; both are None for gold annotations. `id` is what relations point at; it need not be there
+    otherwise. `extra` keeps what a format says beyond that (brat attributes, BioC infons), as JSON values.
     """
 
     start: int
@@ -84,7 +85,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A class, or a number in `value`, said of the whole document, or of `start`..`end` of it."""
+    """A class, or a number in `value`, said of the whole document, or of `start`..`end` of it (both or neither given)."""
 
     name: str
     value: float | None = None
@@ -96,7 +97,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to a question; with its place where it stands in the text."""
+    """An answer to a question; with its place (both ends or neither) where it stands in the text.
+
+    `text` is the answer as it was given; whether it equals the text at its place is for the format that reads it to check.
+    """
 
     text: str
     start: int | None = None
@@ -120,6 +124,9 @@ class Question:
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text and everything known about it.
+
+    Passages, sentences, tokens and coverage stand in order and do not overlap; there may be gaps. Spans, relations and labels may
+    stand in any order, and spans may overlap and nest. Making a document checks all this: DocumentError says what is wrong.
 
     `sentences` and `tokens` are None where the source does not give them (`biomux.text.sentences` splits on demand). `pair` is
     the second text of a pair task: hypothesis, claim, second question. `coverage` lists the characters that an annotator read,
@@ -177,12 +184,10 @@ def _check(document: Document) -> None:
     _check_ranges(document, document.tokens or (), size, "token")
     _check_ranges(document, document.coverage or (), size, "coverage")
     for label in document.labels:
-        if label.start is not None and label.end is not None:
-            _check_range(document, label.start, label.end, size, f"label {label.name!r}")
+        _check_place(document, label, size, f"label {label.name!r}")
     for question in document.questions:
         for answer in question.answers:
-            if answer.start is not None and answer.end is not None:
-                _check_range(document, answer.start, answer.end, size, f"answer of question {question.id!r}")
+            _check_place(document, answer, size, f"answer of question {question.id!r}")
     if document.relations:
         _check_relations(document)
 
@@ -194,6 +199,19 @@ def _check_range(document: Document, start: int, end: int, size: int, what: str)
             f"{what} is at {start}..{end}, but the text has {size} characters",
             where=f"document {document.id!r}",
             hint="give offsets in characters, end exclusive, at least one character long",
+        )
+
+
+def _check_place(document: Document, part: Label | Answer, size: int, what: str) -> None:
+    """A place that may be missing, but not by half."""
+    if part.start is not None and part.end is not None:
+        _check_range(document, part.start, part.end, size, what)
+    elif part.start is not None or part.end is not None:
+        raise DocumentError(
+            "BX101",
+            f"{what} is at {part.start}..{part.end}: one end is missing",
+            where=f"document {document.id!r}",
+            hint="give both ends, or neither",
         )
 
 

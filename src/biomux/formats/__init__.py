@@ -159,7 +159,11 @@ def read(
     on_error: Callable[[FormatError], None] = stop,
     **options: Any,
 ) -> Iterator[Document]:
-    """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily."""
+    """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily.
+
+    Without `format` each file's format is recognised by itself. `options` are those of the format's own reader (docs/formats.md).
+    The first malformed record raises FormatError; give an `on_error` that returns (`errors.append`) to go on with the next.
+    """
     for source in sources(where):
         yield from read_source(source, format=format, on_error=on_error, **options)
 
@@ -171,7 +175,11 @@ def write(
     format: str | None = None,
     on_loss: Callable[[Loss], None] = ignore,
 ) -> None:
-    """Write documents to a file (gzipped if it ends in `.gz`) or, for formats of several files, a new folder."""
+    """Write documents to a file (gzipped if it ends in `.gz`) or, for formats of several files, a new folder.
+
+    Nothing stands under the name until all is written. What the format cannot hold goes to `on_loss`, and is ignored unless you
+    give one: `losses = []; write(documents, path, on_loss=losses.append)`. "jsonl" and "parquet" hold everything.
+    """
     path = Path(path)
     chosen = get(format) if format else guess_target(path)
     if chosen.write is not None:

@@ -38,7 +38,11 @@ Feature = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a document has and a written file does not."""
+    """Something that a document has and a written file does not: `count` things of a feature.
+
+    `feature` is one of Feature, or "id", "text", "span types", or a phrase that begins with a part's name ("relation scores",
+    "passage extra", "label places"). `detail` says which or why, as the end of a sentence.
+    """
 
     document: str
     feature: Feature | str
@@ -50,16 +54,17 @@ class Reader(Protocol):
     """Yields documents lazily; memory does not grow with the file. Options are a format's own, keyword-only.
 
     A malformed record goes to `on_error`; if that returns, reading goes on with the next record. What makes going on impossible
-    (XML that is not well-formed, a truncated gzip) is raised whatever `on_error` does.
+    (XML that is not well-formed, a truncated gzip) is raised whatever `on_error` does. Both are FormatError: a reader turns the
+    DocumentError of a record that contradicts itself into one, with the record's place. A reader closes what it opens.
     """
 
     def __call__(self, source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]: ...
 
 
 class Writer(Protocol):
-    """Writes documents one by one; tells `on_loss` what of each the format cannot hold.
+    """Writes documents one by one; tells `on_loss` what of each the format cannot hold. Leaves the stream open.
 
-    Raises FormatError (BX120) for a document that it cannot hold at all.
+    Raises FormatError (BX120) for a document that it cannot hold at all. `on_loss` may raise, to stop at a loss.
     """
 
     def __call__(self, documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None: ...
@@ -74,6 +79,9 @@ class FolderWriter(Protocol):
 @dataclass(frozen=True, slots=True)
 class Format:
     """One way to write documents to bytes and read them back.
+
+    `suffixes` begin with a dot; the first is what a new file gets. `holds` lists what survives writing and reading again; the text
+    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is only read.
 
     `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and says whether it is of this format.
     Formats are asked in the order of the table in `biomux.formats`, so a narrow one stands before a wide one.

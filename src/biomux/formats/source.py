@@ -34,7 +34,8 @@ MAX_LINE = 64 * 1024 * 1024
 class Source:
     """A file to read, by whatever way its bytes come.
 
-    `name` is what messages call it. `open` gives the bytes, decompressed. `companion` finds a file beside it (brat's `.ann`,
+    `name` is what messages call it; an archive's member is `archive!member`. `open` gives the bytes from their beginning,
+    decompressed, each time it is called (a pipe only until it has been read); who opens also closes. `companion` finds a file beside it (brat's `.ann`,
     ChemProt's entities); both spellings, plain and `.gz`, are tried.
     """
 
