@@ -83,6 +83,10 @@ def test_what_was_read_is_written_the_same(name: str, data: str) -> None:
     assert stream.getvalue().decode().rstrip("\n") == data.rstrip("\n")
 
 
+def test_markdown_is_not_taken_for_abstracts() -> None:
+    assert not rct.FORMAT.sniff("notes.txt", b"### Heading\na\tb\n")
+
+
 def test_sentences_that_do_not_fill_the_text_are_told_as_lost_and_no_character_is() -> None:
     losses: list[Loss] = []
     stream = io.BytesIO()

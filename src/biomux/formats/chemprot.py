@@ -289,8 +289,7 @@ def _key(relation: Relation) -> tuple[str, ...]:
 
 def _sniff(name: str, head: bytes) -> bool:
     match = _NAME.fullmatch(name)
-    first = head.split(b"\n", 1)[0].split(b"\t")
-    return match is not None and len(first) == WIDTHS[match["kind"]]
+    return match is not None and head.partition(b"\n")[0].count(b"\t") + 1 == WIDTHS[match["kind"]]
 
 
 FORMAT = Format(

@@ -89,7 +89,8 @@ def _document(id: str, kept: list[tuple[str, str]], where: str) -> Document:
 
 
 def _sniff(_: str, head: bytes) -> bool:
-    return re.match(rb"(?:\xef\xbb\xbf)?\s*###[^\n#\t]*\n(?:[^\n\t]*\t|\s*(?:\Z|###))", head) is not None
+    # A blank after ### would be a heading of Markdown.
+    return re.match(rb"(?:\xef\xbb\xbf)?\s*###(?! )[^\n#\t]*\n(?:[^\n\t]*\t|\s*(?:\Z|###))", head) is not None
 
 
 FORMAT = Format(
