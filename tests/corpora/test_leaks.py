@@ -64,6 +64,8 @@ def test_a_held_out_sentence_that_is_two_here_is_found_once_they_stand_alone() -
     kept, report = filter_leaks(training, held)
     assert kept["a"] == []
     assert (report.leaks[0].units, report.leaks[0].removed) == (1, 3)
+    _, report = filter_leaks(training, {"b": held["b"][:1], "c": held["b"][1:]})
+    assert [(leak.held_out, leak.units, leak.removed) for leak in report.leaks] == [("b", 1, 1), ("c", 0, 2)]
 
 
 def test_a_sentence_of_a_paragraph_is_found() -> None:

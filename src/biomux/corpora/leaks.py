@@ -118,8 +118,8 @@ def filter_leaks(
         touched[part] = (before, changed)
         for name, (own, wholes) in held.items():
             units = sum(one in found or whole in found for one, whole in zip(own, wholes, strict=True))
-            if units:
-                removed = sum(found.get(one, 0) + later.get(one, 0) for one in {*own, *wholes})
+            removed = sum(found.get(one, 0) + later.get(one, 0) for one in {*own, *wholes})
+            if units or removed:
                 leaks.append(Leak(name, part, units, len(own), removed))
     leaks.sort(key=lambda one: (-one.units, one.held_out, one.training))
     return kept, LeakReport(tuple(leaks), touched)
@@ -151,8 +151,8 @@ def unit_keys(document: Document, ranges: Sequence[Range]) -> tuple[list[int], i
     A pair is compared as a pair: evidence may be shared between splits, a claim with its evidence may not.
     """
     whole = key(document.text if document.pair is None else f"{document.text}\0{document.pair}") or _SHORT
-    if len(ranges) == 1:
-        return [whole], whole
+    if document.pair is not None:
+        return [whole] * len(ranges), whole
     return [key(document.text[start:end]) or _SHORT for start, end in ranges], whole
 
 
