@@ -1,0 +1,29 @@
+"""Every check that a change must pass: lint, format, types, tests. Arguments go to pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKS = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "--quiet", "."),
+    ("mypy",),
+    ("pytest", *sys.argv[1:]),
+)
+
+
+def main() -> int:
+    """Run the checks in order; the first that fails ends it with its exit code."""
+    for module, *arguments in CHECKS:
+        print(f"{module} {' '.join(arguments)}", flush=True)
+        done = subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, check=False)  # noqa: S603
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
