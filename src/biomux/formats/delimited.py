@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from biomux.formats.source import Source
 
 BOM = b"\xef\xbb\xbf"
+_UP_TO_QUOTE = re.compile(r'(?:[^"]++|"")*+')
+"""The inside of a quoted cell, as far as the line goes."""
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$|^$')
 
 
@@ -148,24 +150,20 @@ def _quoted_cell(number: int, line: str, at: int, more: Iterator[tuple[int, str]
     parts: list[str] = []
     size = 0
     while True:
-        quote = line.find('"', at)
-        if quote < 0:
-            parts.append(line[at:])
-            size += len(line) - at
-            if size > MAX_LINE:
-                raise _too_long(f"{name}:{number}")
-            following = next(more, None)
-            if following is None:
-                raise FormatError(
-                    "BX113", "a quoted cell does not end", where=f"{name}:{number}", hint="add the closing quote"
-                )
-            line, at = following[1], 0
-        elif line.startswith('"', quote + 1):
-            parts.append(line[at : quote + 1])
-            at = quote + 2
-        else:
-            parts.append(line[at:quote])
-            return "".join(parts), line, quote + 1
+        found = _UP_TO_QUOTE.match(line, at)
+        end = found.end() if found else at
+        parts.append(line[at:end].replace('""', '"'))
+        if end < len(line):
+            return "".join(parts), line, end + 1
+        size += end - at
+        if size > MAX_LINE:
+            raise _too_long(f"{name}:{number}")
+        following = next(more, None)
+        if following is None:
+            raise FormatError(
+                "BX113", "a quoted cell does not end", where=f"{name}:{number}", hint="add the closing quote"
+            )
+        line, at = following[1], 0
 
 
 def _too_long(where: str) -> FormatError:

@@ -81,13 +81,14 @@ def read(
         return
     has_header = _is_header(first[1], asked) if header is None else header
     columns = _columns(first[1], asked, has_header, f"{source.name}:{first[0]}")
+    stem = source.stem
     number = 0
     if not has_header:
         number = 1
-        yield from _safely(columns, first, len(first[1]), f"{source.stem}:1", source.name, on_error)
+        yield from _safely(columns, first, len(first[1]), f"{stem}:1", source.name, on_error)
     for row in table:
         number += 1
-        yield from _safely(columns, row, len(first[1]), f"{source.stem}:{number}", source.name, on_error)
+        yield from _safely(columns, row, len(first[1]), f"{stem}:{number}", source.name, on_error)
 
 
 def write(

@@ -41,6 +41,7 @@ def read(
     """A document a row; `header` says whether the first row is one, where guessing is not wanted."""
     columns: Mapping[str, int] = {}
     number = 0
+    stem = source.stem
     for line, row in rows(source, delimiter="\t"):
         where = f"{source.name}:{line}"
         if not columns:
@@ -60,7 +61,7 @@ def read(
             width = len(row)
         number += 1
         try:
-            document = _document(row, columns, width, f"{source.stem}:{number}", where)
+            document = _document(row, columns, width, f"{stem}:{number}", where)
         except FormatError as error:
             on_error(error)
             continue

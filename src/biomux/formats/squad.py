@@ -36,6 +36,7 @@ _QUESTION = ("id", "question", "answers", "is_impossible", "type")
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop, repair: bool = True) -> Iterator[Document]:
     """A document a paragraph."""
     number = 0
+    stem = source.stem
     for line, article in items(source, key="data", on_error=on_error):
         where = f"{source.name}:{line}"
         try:
@@ -47,7 +48,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop, repa
         title = about.get("title")
         for count, paragraph in enumerate(paragraphs, 1):
             number += 1
-            name = f"{title}:{count}" if isinstance(title, str) and title else f"{source.stem}:{number}"
+            name = f"{title}:{count}" if isinstance(title, str) and title else f"{stem}:{number}"
             try:
                 document = _document(paragraph, about, name, where, repair, on_error)
             except FormatError as error:
