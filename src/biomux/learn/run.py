@@ -42,9 +42,8 @@ def start(
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> loop.Progress:
     """Train a recipe into a folder; a folder with an unfinished run of the same recipe is gone on with."""
-    expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     kept = folder / "recipe.yaml"
-    if kept.exists() and kept.read_text(encoding="utf-8") != expanded:
+    if kept.exists() and recipe_of(folder) != recipe:
         raise TrainingError(
             "BX405",
             "the folder holds a run of another recipe",
@@ -52,7 +51,9 @@ def start(
             hint="name another folder with --run",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    kept.write_text(expanded, encoding="utf-8")
+    if not kept.exists():
+        expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        kept.write_text(expanded, encoding="utf-8")
     journal = _journal(folder, listen)
     journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
     if recipe.loop.threads:
