@@ -58,11 +58,10 @@ def read(
     _choice("by", by, ("auto", "sentence", "document"))
     _choice("spacing", spacing, ("rebuilt", "blank"))
     known: dict[str, _Tag] = {}
-    number = 0
-    for block in _blocks(source, by):
-        number += 1
+    stem = source.stem
+    for number, block in enumerate(_blocks(source, by), 1):
         try:
-            document = _document(block, f"{source.stem}:{number}", source.name, type, scheme, spacing, known)
+            document = _document(block, f"{stem}:{number}", source.name, type, scheme, spacing, known)
         except FormatError as error:
             on_error(error)
             continue
@@ -103,7 +102,9 @@ def _sentences(source: Source) -> Iterator[_Sentence | None]:
     """Each sentence; None for a line that begins a document."""
     sentence: _Sentence | None = None
     for number, line in lines(source):
-        columns = _columns(line)
+        columns = line.split("\t")
+        if len(columns) == 1:
+            columns = _columns(line)
         if not columns or (not columns[0] and not line.strip(" \t")):
             if sentence is not None:
                 yield sentence

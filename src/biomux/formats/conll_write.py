@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.errors import FormatError
@@ -54,6 +55,7 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 def _flat(document: Document, on_loss: Callable[[Loss], None]) -> list[Span]:
     """The spans that are kept, from left to right: none overlaps another."""
     kept: list[Span] = []
+    starts: list[int] = []
     for span in sorted(document.spans, key=lambda span: (span.start - span.end, span.start)):
         if _UNHOLDABLE.search(span.type):
             raise FormatError(
@@ -62,12 +64,14 @@ def _flat(document: Document, on_loss: Callable[[Loss], None]) -> list[Span]:
                 where=f"document {document.id!r}",
                 hint="rename the type",
             )
-        rival = next((other for other in kept if other.overlaps(span)), None)
+        at = bisect(starts, span.start)
+        rival = next((other for other in kept[max(at - 1, 0) : at + 1] if other.overlaps(span)), None)
         if rival is None:
-            kept.append(span)
+            kept.insert(at, span)
+            starts.insert(at, span.start)
         else:
             on_loss(Loss(document.id, "overlaps", detail=f"{_name(document, span)} overlaps {_name(document, rival)}"))
-    return sorted(kept, key=lambda span: span.start)
+    return kept
 
 
 def _sentences(document: Document, spans: Sequence[Span]) -> list[list[Range]]:

@@ -42,6 +42,8 @@ def text_of(title: str, abstract: str) -> str:
 
 def identifiers_of(raw: str, *, composite: bool) -> tuple[str, ...]:
     """The identifiers of a column; `composite` if a further column names the parts of the mention."""
+    if raw.isalnum():
+        return (raw,)
     found: list[str] = []
     for piece in re.split("[,;]", raw):
         found += piece.split("|") if composite or not _VARIANT.search(piece) else [piece]

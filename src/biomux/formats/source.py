@@ -152,18 +152,44 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
 
     Only LF ends a line: form feeds, U+2028 and the like are ordinary characters.
     """
+    number = 0
+    for block in _whole_lines(source):
+        raw = block.removeprefix(b"\xef\xbb\xbf") if number == 0 else block
+        try:
+            found = raw.removesuffix(b"\n").decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            for line in raw.removesuffix(b"\n").split(b"\n"):
+                number += 1
+                yield number, decode(line.removesuffix(b"\r"), f"{source.name}:{number}")
+            continue
+        if b"\r" in raw:
+            found = [line.removesuffix("\r") for line in found]
+        yield from enumerate(found, number + 1)
+        number += len(found)
+
+
+def _whole_lines(source: Source) -> Iterator[bytes]:
+    """The bytes in blocks that end with a line: decoding a block costs far less than decoding each line."""
     with source.open() as stream:
-        number = 0
-        while raw := stream.readline(MAX_LINE + 1):
-            number += 1
-            if len(raw) > MAX_LINE:
-                raise FormatError(
-                    "BX121", f"line is longer than {MAX_LINE:,} bytes", where=f"{source.name}:{number}", hint="split it"
-                )
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            raw = raw[:-1] if raw.endswith(b"\n") else raw
-            yield number, decode(raw.removesuffix(b"\r"), f"{source.name}:{number}")
+        waiting: list[bytes] = []
+        size = ended = 0
+        take = getattr(stream, "read1", stream.read)  # of a pipe, what is there already
+        while data := take(1 << 16):
+            end = data.rfind(b"\n") + 1
+            size += data.find(b"\n") if end else len(data)
+            if size > MAX_LINE:
+                where = f"{source.name}:{ended + 1}"
+                raise FormatError("BX121", f"line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
+            if not end:
+                waiting.append(data)
+                continue
+            block = b"".join([*waiting, data[:end]])
+            ended += block.count(b"\n")
+            yield block
+            waiting = [data[end:]]
+            size = len(data) - end
+        if last := b"".join(waiting):
+            yield last
 
 
 def decode(raw: bytes, where: str) -> str:
