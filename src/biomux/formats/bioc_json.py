@@ -1,7 +1,14 @@
 """BioC JSON: a collection of documents, or what PubTator makes of it.
 
 Read are: a collection (`{"documents": […]}`), PubTator's `{"PubTator3": […]}`, an array of documents or collections, one document, and one
-document a line. Written is a collection, one document a line. How the tree becomes documents: see `bioc_tree`.
+document a line. Written is a collection, one document a line.
+
+The text is laid out by the passages' offsets, with blanks where there is a gap, so every offset holds as it is; where passages have no text,
+their sentences give it. An annotation's text must be the text at its locations; several locations make it discontinuous.
+Infons become: of a passage, its kind ("type") and extra; of an annotation, its type, identifiers ("identifier"), score, head and
+extra; of a relation likewise; of a document, metadata. What the collection says of itself is `metadata["collection"]`; infons
+of sentences are `metadata["sentence infons"]`, by the sentence's start. A relation's node that refers to neither annotation nor
+relation is a concept. Some producers count UTF-8 bytes where BioC counts characters: the option `offsets="bytes"` reads their files.
 """
 
 from __future__ import annotations
@@ -130,7 +137,7 @@ def _sniff(name: str, head: bytes) -> bool:
 
 
 FORMAT = Format(
-    name="bioc_json",
+    name="bioc-json",
     title="BioC JSON",
     suffixes=(".bioc.json",),
     holds=HOLDS,

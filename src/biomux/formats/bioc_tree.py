@@ -1,13 +1,7 @@
 """BioC's tree (collection, document, passage, sentence, annotation, relation), as plain dictionaries, to documents.
 
-Both BioC formats share this: a tree has the shape of BioC JSON, and BioC XML is read into the same shape.
-
-The text is laid out by the passages' offsets, with blanks where there is a gap, so every offset holds as it is; where passages have no text, their
-sentences give it. `infons` become: of a passage, its kind ("type") and extra; of an annotation, its type, identifiers ("identifier"),
-score, head and extra; of a relation likewise; of a document, metadata. What the collection says of itself is `metadata["collection"]`, and infons of sentences
-are `metadata["sentence infons"]`, by the sentence's start. A relation's node that refers to neither annotation nor relation is a concept.
-
-Some producers count UTF-8 bytes where BioC counts characters; the option `offsets="bytes"` reads such files.
+Both BioC formats share this: a tree has the shape of BioC JSON, and BioC XML is read into the same shape. What becomes of each
+part stands in `bioc_json`.
 """
 
 from __future__ import annotations

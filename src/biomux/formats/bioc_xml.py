@@ -1,7 +1,7 @@
 """BioC XML, streaming: a document is read when its element ends and freed when the next is asked for.
 
-Entities are never expanded and no DTD is loaded: see `xml`. How the tree becomes documents: see `bioc_tree`. An infon is text in XML:
-a value that is not is written as JSON, and reported.
+What its parts mean, and the option `offsets`, are those of `bioc-json`. Entities are refused and no DTD is loaded. An infon is text in
+XML: a value that is not is written as JSON, and reported; characters that XML cannot hold are refused.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def _sniff(name: str, head: bytes) -> bool:
 
 
 FORMAT = Format(
-    name="bioc_xml",
+    name="bioc-xml",
     title="BioC XML",
     suffixes=(".bioc.xml", ".BioC.XML", ".bioc"),
     holds=HOLDS,
