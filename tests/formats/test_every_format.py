@@ -1,6 +1,11 @@
-"""Every format in the table keeps the promises of `biomux.formats.check`."""
+"""Every format in the table keeps the promises of `biomux.formats.check`.
+
+Ten examples a format and promise; BIOMUX_EXAMPLES=200 asks for more.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +17,7 @@ from biomux.document import Document
 from biomux.formats.check import check_format, check_round_trip
 
 quick = settings(
-    max_examples=25,
+    max_examples=int(os.environ.get("BIOMUX_EXAMPLES", "10")),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

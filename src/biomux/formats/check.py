@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Files = dict[str, bytes]
 """What a format has written: names and contents."""
 
-CUTS = 8
+CUTS = 5
 """At how many places a written file is cut, and how many times it is scrambled."""
 
 
