@@ -89,6 +89,14 @@ def test_refusing_is_allowed_with_its_code_only() -> None:
         check_format(refusing("BX113"), DOCUMENTS)
 
 
+def test_a_format_must_read_what_it_writes() -> None:
+    def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+        stream.writelines(jsonl.line(document)[:-3] for document in documents)
+
+    with pytest.raises(AssertionError, match="cannot read what it has written"):
+        check_format(replace(jsonl.FORMAT, write=write), DOCUMENTS)
+
+
 def test_a_format_must_recognise_what_it_writes() -> None:
     with pytest.raises(AssertionError, match="does not recognise"):
         check_format(replace(jsonl.FORMAT, sniff=lambda name, head: False), DOCUMENTS)

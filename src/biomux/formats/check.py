@@ -59,7 +59,11 @@ def check_round_trip(format: Format, documents: Iterable[Document]) -> Files:
     files = _written(format, held, losses.append)
     again = _written(format, held, lambda _: None)
     _require(files == again, format, "the same documents gave other bytes the second time")
-    _check_same(format, held, _read_files(format, files), losses)
+    try:
+        back = _read_files(format, files)
+    except FormatError as error:
+        raise AssertionError(f"format {format.name!r} cannot read what it has written: {error}") from error
+    _check_same(format, held, back, losses)
     for name, data in files.items():
         if held and (format.write is not None or len(files) == 1):
             _require(format.sniff(name, data[:4096]), format, f"does not recognise {name}, which it has written")
