@@ -229,6 +229,7 @@ class TestJson:
     @pytest.mark.parametrize(
         "record",
         [
+            '{"text": "of another format"}',
             '{"passages": 1}',
             '{"passages": [1]}',
             '{"passages": [{}]}',

@@ -40,7 +40,7 @@ def check_unit(offsets: str) -> None:
 
 def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, Any], offsets: Unit) -> Document:
     """A document of its tree; FormatError says what is malformed, and where."""
-    passages = _list(tree, "passages", where)
+    passages = field(tree, "passages", list, where)
     raw_id = tree.get("id")
     name = default_id if raw_id is None else name_of(raw_id, "the id", where)
     where = f"{where} (document {name!r})"
