@@ -41,6 +41,26 @@ def written(*documents: Document, losses: list[Loss] | None = None) -> bytes:
     return stream.getvalue()
 
 
+REQUIRED = """
+<!ELEMENT PubmedArticleSet (PubmedArticle)+> <!ELEMENT PubmedArticle (MedlineCitation, PubmedData?)>
+<!ELEMENT MedlineCitation (PMID, Article, MedlineJournalInfo)>
+<!ATTLIST MedlineCitation Status (In-Process|PubMed-not-MEDLINE|In-Data-Review|Publisher|MEDLINE) #REQUIRED Owner CDATA #IMPLIED>
+<!ELEMENT PMID (#PCDATA)> <!ATTLIST PMID Version CDATA #REQUIRED>
+<!ELEMENT Article (Journal, ArticleTitle, Pagination, Abstract?, Language+, PublicationTypeList)>
+<!ATTLIST Article PubModel CDATA #REQUIRED>
+<!ELEMENT Journal (JournalIssue, Title?)> <!ELEMENT JournalIssue (PubDate)> <!ATTLIST JournalIssue CitedMedium CDATA #REQUIRED>
+<!ELEMENT PubDate (Year | MedlineDate)> <!ELEMENT Year (#PCDATA)> <!ELEMENT MedlineDate (#PCDATA)> <!ELEMENT Title (#PCDATA)>
+<!ELEMENT ArticleTitle (#PCDATA)> <!ELEMENT Pagination (MedlinePgn)> <!ELEMENT MedlinePgn (#PCDATA)>
+<!ELEMENT Abstract (AbstractText+)> <!ELEMENT AbstractText (#PCDATA)>
+<!ATTLIST AbstractText Label CDATA #IMPLIED NlmCategory (BACKGROUND|OBJECTIVE|METHODS|RESULTS|CONCLUSIONS|UNASSIGNED) #IMPLIED>
+<!ELEMENT Language (#PCDATA)> <!ELEMENT PublicationTypeList (PublicationType+)> <!ELEMENT PublicationType (#PCDATA)>
+<!ATTLIST PublicationType UI CDATA #REQUIRED>
+<!ELEMENT MedlineJournalInfo (MedlineTA)> <!ELEMENT MedlineTA (#PCDATA)>
+<!ELEMENT PubmedData (PublicationStatus, ArticleIdList)> <!ELEMENT PublicationStatus (#PCDATA)>
+<!ELEMENT ArticleIdList (ArticleId+)> <!ELEMENT ArticleId (#PCDATA)> <!ATTLIST ArticleId IdType CDATA #IMPLIED>
+"""
+"""The part of PubMed's content models that concerns the elements written here; not the official DTD."""
+
 EXPECTED = Document(
     "101",
     "Role of TP53 in H2O.\nWe ask & tell.\n10-3 M",
@@ -59,6 +79,15 @@ def test_title_and_abstract_sections_are_passages_and_markup_is_flattened() -> N
 
 def test_what_was_read_is_written_without_loss() -> None:
     assert read(written(EXPECTED)) == [EXPECTED]
+
+
+def test_what_is_written_has_every_element_that_must_be_there() -> None:
+    from lxml import etree
+
+    dtd = etree.DTD(io.StringIO(REQUIRED))
+    plain = Document("7", "No title.", metadata={})
+    for document in (EXPECTED, plain, Document("8", "")):
+        assert dtd.validate(etree.fromstring(written(document))), dtd.error_log
 
 
 def test_withdrawn_citations_are_passed_over_and_told() -> None:

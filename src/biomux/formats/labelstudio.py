@@ -5,12 +5,13 @@
        "value": {"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}, "score": 0.98}]}]}]
 
 What a head said is written as a prediction of that `model_version`. A document on which no head said anything is gold: it is
-written with annotations in place of predictions. The labelling interface must call its controls as `from_name` says: `<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`,
-`<Text name="text" value="$text">`.
+written with annotations in place of predictions. The labelling interface must call its controls as `from_name`
+says: `<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`, `<Text name="text" value="$text">`.
 
-Offsets count characters in Label Studio's own JSON since its emoji repair of 2021 (pull request 308 of its frontend); older exports
-count UTF-16 units, as JavaScript does. A region carries its text, and that decides between the two; a region whose text is at neither
-place is refused. What is written counts characters.
+What offsets count after characters beyond U+FFFF is not documented, and users report both: UTF-16 units, as JavaScript counts
+(HumanSignal/label-studio issue 1347), and characters, since a change that stores code points (pull request 1559, said there to have
+gone in by another). So the region's own text decides between the two; a region whose text is at neither place is refused, and one
+without text is taken to count characters. What is written counts characters and carries the text.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from biomux.formats.source import Source
 
+CATEGORIES = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS", "UNASSIGNED")
+"""What `NlmCategory` may be."""
 HOLDS: frozenset[Feature] = frozenset({"passages", "metadata"})
 
 _ROOTS = (b"<PubmedArticleSet", b"<MedlineCitationSet", b"<PubmedArticle", b"<MedlineCitation", b"<PubmedBookArticle")
@@ -67,7 +69,10 @@ def read(
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A set of citations. A document whose passages are not a title and abstract sections is written as one abstract."""
+    """A set of citations with the elements that the DTD requires, empty or "und" where nothing is known.
+
+    A document whose passages are not a title and abstract sections is written as one abstract.
+    """
     stream.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{_DOCTYPE}\n<PubmedArticleSet>\n'.encode())
     for document in documents:
         report_losses(document, HOLDS, on_loss)
@@ -144,7 +149,8 @@ def _fits(passage: Passage) -> bool:
     if passage.kind == "title":
         return not passage.extra
     strings = all(isinstance(value, str) for value in passage.extra.values())
-    return passage.kind == "abstract" and passage.extra.keys() <= {"label", "category"} and strings
+    known = passage.extra.get("category", "UNASSIGNED") in CATEGORIES
+    return passage.kind == "abstract" and passage.extra.keys() <= {"label", "category"} and strings and known
 
 
 def _xml(document: Document, parts: list[tuple[str, Passage]], on_loss: Callable[[Loss], None]) -> str:
@@ -160,14 +166,14 @@ def _xml(document: Document, parts: list[tuple[str, Passage]], on_loss: Callable
         )
     out = io.StringIO()
     out.write(
-        f'<PubmedArticle><MedlineCitation Status="MEDLINE" Owner="NLM"><PMID Version="1">{escape(document.id, where=where)}</PMID>'
+        f'<PubmedArticle><MedlineCitation Status="Publisher" Owner="NLM"><PMID Version="1">{escape(document.id, where=where)}</PMID>'
     )
-    year = f"<Year>{escape(metadata['year'], where=where)}</Year>" if "year" in metadata else ""
+    year = f"<Year>{escape(metadata['year'], where=where)}</Year>" if "year" in metadata else "<MedlineDate/>"
     title = f"<Title>{escape(metadata['journal'], where=where)}</Title>" if "journal" in metadata else ""
     out.write('<Article PubModel="Print"><Journal>')
     out.write(f'<JournalIssue CitedMedium="Print"><PubDate>{year}</PubDate></JournalIssue>{title}</Journal>')
     titles = [escape(text, where=where) for text, passage in parts if passage.kind == "title"]
-    out.write(f"<ArticleTitle>{''.join(titles)}</ArticleTitle>")
+    out.write(f"<ArticleTitle>{''.join(titles)}</ArticleTitle><Pagination><MedlinePgn/></Pagination>")
     sections = [(text, passage) for text, passage in parts if passage.kind == "abstract" and text]
     if sections:
         out.write("<Abstract>")
@@ -178,7 +184,11 @@ def _xml(document: Document, parts: list[tuple[str, Passage]], on_loss: Callable
             )
             out.write(f"<AbstractText{said}>{escape(text, where=where)}</AbstractText>")
         out.write("</Abstract>")
-    out.write("</Article></MedlineCitation><PubmedData><ArticleIdList>")
+    out.write('<Language>und</Language><PublicationTypeList><PublicationType UI=""/></PublicationTypeList></Article>')
+    journal = escape(metadata.get("journal", ""), where=where)
+    out.write(f"<MedlineJournalInfo><MedlineTA>{journal}</MedlineTA></MedlineJournalInfo></MedlineCitation>")
+    out.write("<PubmedData><PublicationStatus/><ArticleIdList>")
+    out.write(f'<ArticleId IdType="pubmed">{escape(document.id, where=where)}</ArticleId>')
     for key in ("doi", "pmc"):
         if key in metadata:
             out.write(f'<ArticleId IdType="{key}">{escape(metadata[key], where=where)}</ArticleId>')
