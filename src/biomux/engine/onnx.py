@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
+from biomux.errors import BundleError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from biomux.engine.packing import Batch
@@ -25,11 +26,22 @@ class OnnxSession:
         options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        try:
+            self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its exceptions have no common base
+            raise _failed("open", error) from None
         self._columns = dict(columns)
 
     def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
         """Every head's logits for every word of the batch."""
         inputs = {"ids": batch.ids, "mask": batch.mask, "first": batch.first}
-        logits: NDArray[np.float32] = self._session.run(["logits"], inputs)[0]
+        try:
+            logits: NDArray[np.float32] = self._session.run(["logits"], inputs)[0]
+        except Exception as error:
+            raise _failed("run", error) from None
         return {name: logits[:, begin:end] for name, (begin, end) in self._columns.items()}
+
+
+def _failed(what: str, error: Exception) -> BundleError:
+    said = " ".join(str(error).split())[:200]
+    return BundleError("BX540", f"the runtime cannot {what} the graph: {said}", hint="fetch the bundle again")

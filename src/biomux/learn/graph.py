@@ -17,7 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,9 +29,10 @@ IR_VERSION = 10
 
 
 class Graph:
-    """Nodes and constants on the way to a model."""
+    """Nodes and constants on the way to a model. Matrices named in `keep` stay fp32, whatever the precision of the others."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep: Collection[str] = ()) -> None:
+        self.keep = frozenset(keep)
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         self._count = 0
@@ -54,7 +55,7 @@ class Graph:
 
     def linear(self, rows: str, matrix: Floats, bias: Floats, name: str, precision: Precision) -> str:
         """rows · matrix + bias; `matrix` is inputs × outputs."""
-        if precision == "fp32":
+        if precision == "fp32" or name in self.keep:
             product = self.add("MatMul", rows, self.constant(matrix, f"{name}.weight"))
         else:
             product = self._integer_product(rows, matrix, name)
@@ -122,9 +123,13 @@ def bert(
     heads: tuple[list[tuple[Floats, Floats]], ...],
     *,
     precision: Precision = "int8",
+    keep: Collection[str] = (),
 ) -> onnx.ModelProto:
-    """A BERT encoder with heads. `state` has transformers' names; `heads` are the layers of all heads side by side, as (matrix, bias)."""
-    graph = Graph()
+    """A BERT encoder with heads. `state` has transformers' names; `heads` are the layers of all heads side by side, as (matrix, bias).
+
+    `keep` names matrices that stay fp32: see `matrices`.
+    """
+    graph = Graph(keep=keep)
     epsilon = float(config["layer_norm_eps"])
     hidden = _embed(graph, state, epsilon, precision)
     bias = _mask(graph)
@@ -149,6 +154,17 @@ def bert(
     return graph.model(inputs, helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["words", labels]))
 
 
+def matrices(layer: int) -> tuple[str, str, str, str]:
+    """The names of a layer's matrices, in the order in which they are used: attention in, attention out, feed-forward in and out."""
+    name = f"encoder.layer.{layer}"
+    return (
+        f"{name}.attention.self",
+        f"{name}.attention.output.dense",
+        f"{name}.intermediate.dense",
+        f"{name}.output.dense",
+    )
+
+
 def _side_by_side(matrices: Sequence[Floats], *, diagonal: bool) -> Floats:
     """First layers all read the encoder: their columns stand side by side. Later ones read their own head: blocks on a diagonal."""
     if not diagonal:
@@ -163,7 +179,7 @@ def _side_by_side(matrices: Sequence[Floats], *, diagonal: bool) -> Floats:
 
 def _embed(graph: Graph, state: Mapping[str, Floats], epsilon: float, precision: Precision) -> str:
     vectors = state["embeddings.word_embeddings.weight"]
-    if precision == "fp32":
+    if precision == "fp32" or "embeddings.words" in graph.keep:
         words = graph.add("Gather", graph.constant(vectors, "embeddings.words"), "ids", axis=0)
     else:
         whole, scale = rows_to_int8(vectors)

@@ -1,0 +1,84 @@
+"""From a run to an annotator, without the corpora that the run was trained on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from biomux.engine.annotator import Annotator
+from biomux.engine.packing import Specials
+from biomux.errors import TrainingError
+from biomux.learn.encoders.transformer import Transformer
+from biomux.learn.heads import HEADS
+from biomux.learn.model import Model, TorchSession
+from biomux.learn.run import recipe_of
+from biomux.tasks.tagging import Tagging
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
+    """The annotator of a run's best weights, with torch behind it."""
+    if threads:
+        torch.set_num_threads(threads)
+    described = description_of(folder)
+    try:
+        tasks = tuple(Tagging(one["name"], tuple(one["types"]), one["scheme"]) for one in described["tasks"])
+        model = _model(folder, described["encoder"], tasks)
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        specials, limit = Specials(**described["specials"]), int(described["limit"])
+    except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise TrainingError(
+            "BX406",
+            f"the model cannot be loaded: {type(error).__name__}: {said}",
+            where=str(folder),
+            hint="name the folder that `biomux train` made, with this version of Biomux",
+        ) from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return Annotator(TorchSession(model), tokenizer, specials, tasks, limit=limit)
+
+
+def description_of(folder: Path) -> dict[str, Any]:
+    """What the weights of a run are: its model.json."""
+    if not (folder / "model.safetensors").is_file() or not (folder / "model.json").is_file():
+        raise TrainingError(
+            "BX405",
+            "there is no trained model here",
+            where=str(folder),
+            hint="name the folder that `biomux train` made",
+        )
+    try:
+        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    except ValueError:
+        described = None
+    if not isinstance(described, dict):
+        raise TrainingError(
+            "BX406", "model.json is damaged", where=str(folder), hint="go on with the run: it is written again"
+        )
+    return described
+
+
+def _model(folder: Path, encoder: dict[str, Any], tasks: tuple[Tagging, ...]) -> Model:
+    from transformers import AutoConfig, AutoModel
+
+    settings = {key: value for key, value in encoder.items() if key not in ("model_type", "_name_or_path")}
+    body = AutoModel.from_config(AutoConfig.for_model(encoder["model_type"], **settings))
+    if hasattr(body, "pooler"):
+        body.pooler = None
+    recipe = recipe_of(folder)
+    heads = {}
+    for task in tasks:
+        head = recipe.tasks[task.name].head or recipe.model.head
+        heads[task.name] = HEADS[head.kind](int(body.config.hidden_size), len(task.labels), **head.settings)
+    model = Model(Transformer(body), heads)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    model.eval()
+    return model
