@@ -40,6 +40,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "annotate": Command("biomux.cli.annotate", "Find genes, chemicals, diseases and more in texts and files."),
     "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
     "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),

@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biomux.document import Document
+from biomux.engine import choice, coverage
 from biomux.engine.packing import Specials, pack
-from biomux.errors import UsageError
+from biomux.errors import AnnotateError, BiomuxError
+from biomux.text import abbreviations as text_abbreviations
 from biomux.text import pieces as text_pieces
 from biomux.text import sentences
 from biomux.text.windows import Window, windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from biomux.document import Range, Span
+    from biomux.document import Span
+    from biomux.engine.choice import Choice
     from biomux.engine.session import Session
+    from biomux.engine.types import Curve, Merge
     from biomux.tasks.tagging import Tagging
     from biomux.text.pieces import Pieces
 
@@ -39,7 +43,9 @@ class Annotator:
     """A session with the tokenizer, windows and decoders around it.
 
     `limit` is the longest window in pieces; `budget` the pieces of a batch; `temperatures` divide a head's logits before they
-    become probabilities.
+    become probabilities. `merges` make plain types of the heads' types; without them the heads' own types are what there is.
+    `curves` say how precise a head's type is from which score on. In `strict` mode a document that was not wholly read is an error.
+    What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
     """
 
     session: Session
@@ -49,41 +55,130 @@ class Annotator:
     limit: int = 254
     budget: int = 1024
     temperatures: Mapping[str, float] | None = None
+    merges: Mapping[str, Merge] | None = None
+    curves: Mapping[tuple[str, str], Curve] | None = None
+    strict: bool = False
+    chunk: int = CHUNK
 
     @property
     def heads(self) -> tuple[str, ...]:
         """The names of the heads."""
         return tuple(task.name for task in self.tasks)
 
-    def __call__(self, text: str, *, heads: Sequence[str] | None = None) -> Document:
-        """Annotate one text."""
-        return next(self.annotate([Document("text", text)], heads=heads))
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that `annotate` can be asked for: plain ones if there are any, else those of the heads."""
+        return tuple(self.merges) if self.merges else tuple(dict.fromkeys(t for task in self.tasks for t in task.types))
 
-    def annotate(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
-        """The documents, in order, with what the heads say in place of their spans, and the characters that were read."""
-        tasks = self._chosen(heads)
-        for chunk in _chunks(documents):
-            yield from self._annotate(chunk, tasks)
+    def __call__(
+        self,
+        text: str,
+        *,
+        types: Sequence[str] | None = None,
+        heads: Sequence[str] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+        precision: float | None = None,
+        resolve: bool = False,
+        abbreviations: bool = False,
+    ) -> Document:
+        """Annotate one text; everything else as in `annotate`."""
+        return next(
+            self.annotate(
+                [Document("text", text)],
+                types=types,
+                heads=heads,
+                threshold=threshold,
+                precision=precision,
+                resolve=resolve,
+                abbreviations=abbreviations,
+            )
+        )
 
-    def _chosen(self, heads: Sequence[str] | None) -> tuple[Tagging, ...]:
-        unknown = set(heads or ()) - set(self.heads)
-        if unknown:
-            raise UsageError("BX001", f"there is no head {min(unknown)!r}", hint=f"one of: {', '.join(self.heads)}")
-        return self.tasks if heads is None else tuple(task for task in self.tasks if task.name in heads)
+    def annotate(
+        self,
+        documents: Iterable[Document],
+        *,
+        types: Sequence[str] | None = None,
+        heads: Sequence[str] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
+        precision: float | None = None,
+        resolve: bool = False,
+        abbreviations: bool = False,
+        on_error: Callable[[Document, BiomuxError], None] | None = None,
+    ) -> Iterator[Document]:
+        """The documents, in order, with what the heads say in place of their spans, and the characters that were read.
 
-    def _annotate(self, documents: Sequence[Document], tasks: Sequence[Tagging]) -> Iterator[Document]:
+        Plain types by default (`types`: only these); `heads`: the named heads' own types, untouched. `threshold` is one number or one for
+        each type; `precision` takes it from the bundle's calibration. `abbreviations` carries a long form's types to its short
+        form; `resolve` then leaves one flat layer over all types (`engine.types.flat`). Relations are left out with the spans that they link.
+
+        A document that fails goes to `on_error`, and the rest goes on; without `on_error` it is raised.
+        """
+        chosen = choice.choose(
+            self.tasks,
+            self.merges,
+            self.curves or {},
+            types=types,
+            heads=heads,
+            threshold=threshold,
+            precision=precision,
+            resolve=resolve,
+        )
+        for group in _chunks(documents, self.chunk):
+            try:
+                done = self._annotate(group, chosen, abbreviations=abbreviations)
+            except Exception as error:
+                if on_error is None and isinstance(error, BiomuxError):
+                    raise
+                yield from self._one_by_one(group, chosen, abbreviations=abbreviations, on_error=on_error or _raise)
+            else:
+                yield from done
+
+    def _one_by_one(
+        self,
+        documents: Sequence[Document],
+        chosen: Choice,
+        *,
+        abbreviations: bool,
+        on_error: Callable[[Document, BiomuxError], None],
+    ) -> Iterator[Document]:
+        """Annotate each by itself, to find out which of them fails."""
+        for document in documents:
+            try:
+                done = self._annotate([document], chosen, abbreviations=abbreviations)
+            except BiomuxError as error:
+                on_error(document, error)
+            except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
+                message = f"cannot be annotated: {type(error).__name__}: {error}"
+                where = f"document {document.id!r}"
+                told = AnnotateError("BX603", message, where=where, hint="see whether the text is what you think it is")
+                told.__cause__ = error
+                on_error(document, told)
+            else:
+                yield from done
+
+    def _annotate(self, documents: Sequence[Document], chosen: Choice, *, abbreviations: bool) -> list[Document]:
+        for document in documents:
+            _must_be_text(document)
         ranges = [sentences.of(document) for document in documents]
         pieces = [
             text_pieces.split(self.tokenizer, document.text, found)
             for document, found in zip(documents, ranges, strict=True)
         ]
         flat = [piece for group in pieces for piece in group]
-        spans = self.tag(flat, tasks)
+        spans = self.tag(flat, chosen.tasks)
+        annotated: list[Document] = []
         at = 0
         for document, found in zip(documents, ranges, strict=True):
-            mine = [span for group in spans[at : at + len(found)] for span in group]
+            mine = chosen.merged([span for group in spans[at : at + len(found)] for span in group])
             at += len(found)
-            yield replace(document, spans=tuple(mine), coverage=_joined(found))
+            read = replace(document, spans=tuple(mine), relations=(), coverage=found)
+            if self.strict:
+                _must_be_read(read)
+            if abbreviations:
+                read = text_abbreviations.carry(read)
+            annotated.append(replace(read, spans=tuple(chosen.final(read.spans))))
+        return annotated
 
     def tag(self, sentences_pieces: Sequence[Pieces], tasks: Sequence[Tagging] | None = None) -> list[list[Span]]:
         """The spans of each sentence."""
@@ -151,19 +246,43 @@ def softmax(logits: NDArray[np.float32], temperature: float = 1.0) -> NDArray[np
     return probabilities
 
 
-def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document]]:
     chunk: list[Document] = []
     size = 0
     for document in documents:
         chunk.append(document)
         size += len(document.text) + 1
-        if size >= CHUNK:
+        if size >= limit:
             yield chunk
             chunk, size = [], 0
     if chunk:
         yield chunk
 
 
-def _joined(ranges: Sequence[Range]) -> tuple[Range, ...]:
-    """The characters read: the sentences as they stand."""
-    return tuple(ranges)
+def _must_be_text(document: Document) -> None:
+    try:
+        document.text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise AnnotateError(
+            "BX601",
+            f"character {error.start} is half a surrogate pair, which is no character",
+            where=f"document {document.id!r}",
+            hint="repair the text",
+        ) from None
+
+
+def _must_be_read(document: Document) -> None:
+    left_out = coverage.gaps(document)
+    if left_out:
+        start, end = left_out[0]
+        raise AnnotateError(
+            "BX602",
+            f"{coverage.unread(document):,} characters were not read, the first at {start}..{end}",
+            where=f"document {document.id!r}",
+            hint="its own sentences leave them out: give sentences that hold all of the text, or none",
+        )
+
+
+def _raise(document: Document, error: BiomuxError) -> None:
+    del document
+    raise error

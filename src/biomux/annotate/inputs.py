@@ -1,0 +1,122 @@
+"""What is to be annotated: texts on the command line, standard input, files, folders, globs, archives; any readable format."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux import formats
+from biomux.document import Document
+from biomux.errors import BiomuxError, DocumentError, FormatError, UsageError
+from biomux.formats.source import files, is_archive, position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from biomux.formats import Format, Source
+
+
+def is_text(argument: str) -> bool:
+    """Whether an argument is a text and not a place: it has white space in it and nothing of that name is there.
+
+    >>> is_text("TP53 is a gene."), is_text("corpus.jsonl")
+    (True, False)
+    """
+    if argument == "-" or not any(character.isspace() for character in argument):
+        return False
+    try:
+        return not Path(argument).exists() and not (glob.has_magic(argument) and glob.glob(argument, recursive=True))
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return True
+
+
+@dataclass
+class Inputs:
+    """The documents behind the arguments, in order; with `texts` every argument is a text.
+
+    Malformed records and sources go to `on_error`, and the rest goes on. `formats` counts the files read by format; `done` says how
+    many stored bytes have been read.
+    """
+
+    arguments: Sequence[str]
+    format: str | None = None
+    texts: bool = False
+    on_error: Callable[[BiomuxError], None] = formats.stop  # type: ignore[assignment]
+    formats: dict[str, int] = field(default_factory=dict)
+    _behind: int = 0
+    _open: BinaryIO | None = None
+
+    def __post_init__(self) -> None:
+        if list(self.arguments).count("-") > 1 and not self.texts:
+            raise UsageError("BX001", "standard input can be read only once", hint="name - once")
+
+    def places(self) -> list[Path] | None:
+        """Every file behind the arguments, each of which must be there; None if standard input is among them."""
+        found: list[Path] = []
+        piped = False
+        for argument in self.arguments:
+            if argument == "-" and not self.texts:
+                piped = True
+            elif not self._is_text(argument):
+                found += files(argument)
+        if not found and not piped and not any(map(self._is_text, self.arguments)):
+            raise UsageError(
+                "BX002", f"there is no file in {', '.join(map(repr, self.arguments))}", hint="check the paths"
+            )
+        return None if piped or any(not path.is_file() for path in found) else found
+
+    def size(self) -> int | None:
+        """All stored bytes to be read, where that can be known beforehand."""
+        found = self.places()
+        if found is None or any(map(is_archive, found)):
+            return None
+        return sum(path.stat().st_size for path in found)
+
+    @property
+    def done(self) -> int:
+        """Stored bytes that have been read."""
+        within = position(self._open) if self._open is not None and not self._open.closed else 0
+        return self._behind + within
+
+    def documents(self) -> Iterator[Document]:
+        """Every document, lazily."""
+        texts = 0
+        for argument in self.arguments:
+            if self._is_text(argument):
+                texts += 1
+                yield Document("text" if texts == 1 else f"text-{texts}", argument)
+                continue
+            for path in ["-"] if argument == "-" else files(argument):
+                try:
+                    for source in formats.sources(path):
+                        yield from self._documents(source)
+                except (FormatError, DocumentError) as error:
+                    self.on_error(error)
+
+    def _is_text(self, argument: str) -> bool:
+        return self.texts or is_text(argument)
+
+    def _documents(self, source: Source) -> Iterator[Document]:
+        def open_watched() -> BinaryIO:
+            self._open = source.open()
+            return self._open
+
+        chosen = self._format(source)
+        self.formats[chosen.name] = self.formats.get(chosen.name, 0) + 1
+        try:
+            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error)
+        finally:
+            self._open = None
+        self._behind += source.size or 0
+
+    def _format(self, source: Source) -> Format:
+        if self.format:
+            return formats.get(self.format)
+        try:
+            return formats.guess(source)
+        except FormatError:
+            if source.name != "<stdin>":
+                raise
+            return formats.get("text")

@@ -1,0 +1,71 @@
+"""What a run asks of the annotator: values that travel between processes and are compared when a run goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from biomux.document import Document
+    from biomux.engine.annotator import Annotator
+    from biomux.errors import BiomuxError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A bundle and what `Annotator.annotate` is asked for; plain values only.
+
+    `loader` is the dotted name of a function that makes the annotator (`module:function`, called with `bundle`, `threads`): `biomux.engine.load:load`
+    unless a test or another runtime brings its own.
+    """
+
+    bundle: str | None = None
+    types: tuple[str, ...] | None = None
+    heads: tuple[str, ...] | None = None
+    threshold: Mapping[str, float] | None = None
+    precision: float | None = None
+    resolve: bool = False
+    abbreviations: bool = False
+    strict: bool = False
+    loader: str = "biomux.engine.load:load"
+
+    def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
+        """Load the annotator."""
+        from importlib import import_module
+
+        module, _, name = self.loader.partition(":")
+        made: Annotator = getattr(import_module(module), name)(self.bundle, threads=threads)
+        return replace(made, strict=self.strict, chunk=chunk or made.chunk)
+
+    def annotate(
+        self,
+        annotator: Annotator,
+        documents: Iterable[Document],
+        *,
+        on_error: Callable[[Document, BiomuxError], None],
+    ) -> Iterator[Document]:
+        """The documents, annotated as these settings say."""
+        return annotator.annotate(
+            documents,
+            types=self.types,
+            heads=self.heads,
+            threshold=self.threshold,
+            precision=self.precision,
+            resolve=self.resolve,
+            abbreviations=self.abbreviations,
+            on_error=on_error,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What decides the output, as JSON values: the same settings give the same value."""
+        return {
+            "types": None if self.types is None else sorted(self.types),
+            "heads": None if self.heads is None else sorted(self.heads),
+            "threshold": None if self.threshold is None else dict(sorted(self.threshold.items())),
+            "precision": self.precision,
+            "resolve": self.resolve,
+            "abbreviations": self.abbreviations,
+            "strict": self.strict,
+        }

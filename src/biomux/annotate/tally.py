@@ -1,0 +1,65 @@
+"""What a run did, in numbers that add up over its parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from biomux.engine import coverage
+
+if TYPE_CHECKING:
+    from biomux.document import Document
+
+
+@dataclass
+class Tally:
+    """Documents annotated and failed; words (between white space); entities by type; characters (white space left out), and those read."""
+
+    documents: int = 0
+    failed: int = 0
+    words: int = 0
+    characters: int = 0
+    read: int = 0
+    entities: Counter[str] = field(default_factory=Counter)
+
+    def add(self, document: Document) -> None:
+        """Count an annotated document."""
+        words = document.text.split()
+        characters = sum(map(len, words))
+        self.documents += 1
+        self.words += len(words)
+        self.characters += characters
+        self.read += characters - coverage.unread(document)
+        self.entities.update(span.type for span in document.spans)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.documents + other.documents,
+            self.failed + other.failed,
+            self.words + other.words,
+            self.characters + other.characters,
+            self.read + other.read,
+            self.entities + other.entities,
+        )
+
+    @property
+    def coverage(self) -> float:
+        """The share of characters that were read; white space does not count."""
+        return self.read / self.characters if self.characters else 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "documents": self.documents,
+            "failed": self.failed,
+            "words": self.words,
+            "characters": self.characters,
+            "read": self.read,
+            "entities": dict(sorted(self.entities.items())),
+        }
+
+    @staticmethod
+    def of_json(value: dict[str, Any]) -> Tally:
+        """What `to_json` gave."""
+        return Tally(**{**value, "entities": Counter(value["entities"])})

@@ -1,0 +1,197 @@
+"""From what heads say to the types that users ask for.
+
+Several heads may tag one plain type: three corpora have genes. `types.json` of a bundle says which, and by which rule their mentions become
+one layer:
+
+    {"gene": {"sources": [["bc2gm", "GENE"], ["jnlpba", "protein"]], "rule": "union"}}
+
+    union      every head's mentions
+    primary    those of the first head that is listed; the others are left out
+    vote:k     mentions that at least k heads agree on to the character; the score is the k-th highest of theirs
+
+Within a plain type mentions do not overlap: of two that do, `flat` keeps the better. Mentions of different types may overlap, unless
+`flat` is asked to resolve them too. All functions here are pure. A threshold has the same effect before a rule as after it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import BundleError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from biomux.document import Span
+
+Source = tuple[str, str]
+"""A head, and a type of that head."""
+
+Curve = tuple[tuple[float, float], ...]
+"""Thresholds, rising, and the precision that development data had from each on."""
+
+DIGITS = 4
+"""Digits of a score. Fewer than the arithmetic has, so that files are small and the last bits of a sum are not shown as knowledge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How one plain type is made of heads' types. `least` is the k of "vote:k", 1 otherwise."""
+
+    type: str
+    sources: tuple[Source, ...]
+    rule: str = "union"
+    least: int = 1
+    threshold: float = 0.0
+    curve: Curve = ()
+
+    @property
+    def used(self) -> tuple[Source, ...]:
+        """The sources that the rule looks at."""
+        if self.rule != "primary":
+            return self.sources
+        return tuple(source for source in self.sources if source[0] == self.sources[0][0])
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads that the rule looks at, each once."""
+        return tuple(dict.fromkeys(head for head, _ in self.used))
+
+
+def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]:
+    """The rules of a bundle's `types.json`, checked against the heads and types that the bundle has."""
+    available = set(known)
+    return {name: _parse_one(name, entry, available) for name, entry in table.items()}
+
+
+def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
+    """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it.
+
+    >>> from biomux.document import Span
+    >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
+    >>> gene = Merge("gene", (("bc2gm", "GENE"), ("jnlpba", "protein")))
+    >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
+    [('gene', 0.9, 'jnlpba')]
+    """
+    by_source: dict[Source, list[Span]] = {}
+    for span in spans:
+        by_source.setdefault((span.head or "", span.type), []).append(span)
+    merged: list[Span] = []
+    for rule in merges:
+        said = [replace(span, type=rule.type) for source in rule.used for span in by_source.get(source, ())]
+        merged += flat(_agreed(said, rule.least))
+    return in_order(merged)
+
+
+def above(spans: Iterable[Span], thresholds: Mapping[str, float], *, default: float = 0.0) -> list[Span]:
+    """The mentions whose score is at least their type's threshold. Those without a score stay."""
+    return [span for span in spans if span.score is None or span.score >= thresholds.get(span.type, default)]
+
+
+def flat(spans: Iterable[Span]) -> list[Span]:
+    """One layer without overlaps: the surest mention first, then the longer, the leftmost, the first by type and head's name.
+
+    A mention that overlaps one already taken is left out.
+
+    >>> from biomux.document import Span
+    >>> [(span.start, span.end) for span in flat([Span(0, 9, "a", score=0.5), Span(4, 6, "b", score=0.8), Span(9, 12, "a")])]
+    [(4, 6), (9, 12)]
+    """
+    taken: list[tuple[int, int]] = []
+    kept: list[Span] = []
+    for span in sorted(spans, key=_rank):
+        place = bisect_left(taken, (span.start, span.end))
+        before = place > 0 and taken[place - 1][1] > span.start
+        after = place < len(taken) and taken[place][0] < span.end
+        if not (before or after):
+            insort(taken, (span.start, span.end))
+            kept.append(span)
+    return in_order(kept)
+
+
+def in_order(spans: Iterable[Span]) -> list[Span]:
+    """The mentions as a document lists them: by start, end, type and head."""
+    return sorted(spans, key=lambda span: (span.start, span.end, span.type, span.head or ""))
+
+
+def rounded(spans: Iterable[Span]) -> list[Span]:
+    """The mentions with scores of DIGITS digits."""
+    return [span if span.score is None else replace(span, score=round(span.score, DIGITS)) for span in spans]
+
+
+def threshold_for(name: str, curve: Curve, precision: float) -> float:
+    """The lowest threshold from which on a type was at least that precise on development data."""
+    for threshold, reached in curve:
+        if reached >= precision:
+            return threshold
+    if not curve:
+        raise UsageError(
+            "BX001",
+            f"the bundle does not say how precise {name!r} is at which score",
+            hint="use --threshold instead of --precision, or leave this type out with --types",
+        )
+    best = max(reached for _, reached in curve)
+    raise UsageError(
+        "BX001",
+        f"{name!r} reaches a precision of {best:.3f} at most, not {precision:g}",
+        hint="ask for less, or leave this type out with --types",
+    )
+
+
+def curve_of(value: object, where: str) -> Curve:
+    """A calibration table as a bundle writes it: [[threshold, precision], ...] with rising thresholds."""
+    try:
+        curve = tuple((float(threshold), float(precision)) for threshold, precision in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise _wrong(f"the calibration of {where} is not a list of thresholds and precisions") from None
+    if any(not 0 <= number <= 1 for pair in curve for number in pair) or list(curve) != sorted(curve):
+        raise _wrong(f"the calibration of {where} does not rise from 0 to 1")
+    return curve
+
+
+def _rank(span: Span) -> tuple[float, int, int, str, str]:
+    return (-1.0 if span.score is None else -span.score, span.start - span.end, span.start, span.type, span.head or "")
+
+
+def _agreed(spans: Sequence[Span], least: int) -> list[Span]:
+    """Each place once: with its surest head, and the score at which `least` heads agree."""
+    places: dict[tuple[int, int], dict[str, Span]] = {}
+    for span in sorted(spans, key=_rank):
+        places.setdefault((span.start, span.end), {}).setdefault(span.head or "", span)
+    agreed = []
+    for by_head in places.values():
+        votes = list(by_head.values())
+        if len(votes) >= least:
+            agreed.append(replace(votes[0], score=votes[least - 1].score))
+    return agreed
+
+
+def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
+    if not isinstance(entry, dict) or not isinstance(entry.get("sources"), list) or not entry["sources"]:
+        raise _wrong(f"type {name!r} has no sources")
+    sources = []
+    for pair in entry["sources"]:
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+            raise _wrong(f"a source of type {name!r} is not a head and one of its types")
+        if (pair[0], pair[1]) not in available:
+            raise _wrong(f"type {name!r} needs {pair[1]!r} of head {pair[0]!r}, which the bundle does not have")
+        sources.append((pair[0], pair[1]))
+    rule = entry.get("rule", "union")
+    least = 1
+    if isinstance(rule, str) and rule.startswith("vote:") and rule[5:].isdecimal():
+        least = int(rule[5:])
+    elif rule not in ("union", "primary"):
+        raise _wrong(f"type {name!r} has the rule {rule!r}, which is none of union, primary, vote:k")
+    if not 1 <= least <= len({head for head, _ in sources}):
+        raise _wrong(f"type {name!r} wants {least} heads to agree and has {len({head for head, _ in sources})}")
+    threshold = entry.get("threshold", 0.0)
+    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise _wrong(f"the threshold of type {name!r} is not a number from 0 to 1")
+    curve = curve_of(entry.get("calibration", []), f"type {name!r}")
+    return Merge(name, tuple(sources), str(rule), least, float(threshold), curve)
+
+
+def _wrong(message: str) -> BundleError:
+    return BundleError("BX515", message, where="types.json", hint="export the bundle again")
