@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from biomux.tasks.examples import Reading
     from biomux.text.pieces import Pieces
 
 
@@ -34,7 +35,9 @@ class Batch:
     """What a session reads.
 
     `ids` and `mask` have a row for each window; `first` are the places of words' first pieces in the flattened rows, window by
-    window; `words` says how many of them each window has; `windows` says which windows these are.
+    window; `words` says how many of them each window has; `windows` says which windows these are. `segments` is there where a
+    row has a prefix: 0 for it, 1 for what follows. `pairs` are pairs of spans that a head is asked about: the places of the first
+    and last word of one and of the other, window by window.
     """
 
     ids: NDArray[np.int64]
@@ -42,6 +45,8 @@ class Batch:
     first: NDArray[np.int64]
     words: NDArray[np.int64]
     windows: NDArray[np.int64]
+    segments: NDArray[np.int64] | None = None
+    pairs: NDArray[np.int64] | None = None
 
 
 def padded(size: int) -> int:
@@ -80,3 +85,47 @@ def _batch(windows: Sequence[Pieces], members: Sequence[int], length: int, speci
         first.append(window.first + (row * length + 1))
     words = np.array([windows[index].words for index in members], dtype=np.int64)
     return Batch(ids, mask, np.concatenate(first).astype(np.int64), words, np.array(members, dtype=np.int64))
+
+
+def pack_readings(readings: Sequence[Reading], *, specials: Specials, budget: int) -> Iterator[Batch]:
+    """As `pack`, for readings: rows with a prefix, or with pairs of spans."""
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for index, reading in enumerate(readings):
+        by_length[padded(reading.size)].append(index)
+    for length in sorted(by_length):
+        members = by_length[length]
+        rows = max(1, budget // length)
+        for begin in range(0, len(members), rows):
+            chosen = members[begin : begin + rows]
+            yield lay_out([readings[index] for index in chosen], length, specials, windows=chosen)
+
+
+def lay_out(readings: Sequence[Reading], length: int, specials: Specials, *, windows: Sequence[int]) -> Batch:
+    """Readings as rows of one length."""
+    ids = np.full((len(readings), length), specials.pad, dtype=np.int64)
+    mask = np.zeros((len(readings), length), dtype=np.int64)
+    segments = np.zeros_like(mask) if any(reading.prefix is not None for reading in readings) else None
+    ids[:, 0] = specials.before
+    first, pairs = [], []
+    for row, reading in enumerate(readings):
+        begin, end = reading.begin, reading.begin + len(reading.pieces)
+        if reading.prefix is not None and segments is not None:
+            ids[row, 1 : begin - 1] = reading.prefix.ids
+            ids[row, begin - 1] = specials.after
+            segments[row, begin : end + 1] = 1
+        ids[row, begin:end] = reading.pieces.ids
+        ids[row, end] = specials.after
+        mask[row, : end + 1] = 1
+        places = reading.pieces.first.astype(np.int64) + (row * length + begin)
+        first.append(places)
+        if reading.pairs is not None:
+            pairs.append(places[reading.pairs])
+    return Batch(
+        ids,
+        mask,
+        np.concatenate(first) if first else np.zeros(0, dtype=np.int64),
+        np.array([reading.pieces.words for reading in readings], dtype=np.int64),
+        np.array(windows, dtype=np.int64),
+        segments,
+        np.concatenate(pairs) if pairs else None,
+    )

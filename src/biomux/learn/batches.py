@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biomux.engine.packing import padded
-from biomux.tasks.tagging import MASKED
+from biomux.engine.packing import lay_out, padded
+from biomux.tasks.examples import MASKED, Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from biomux.engine.packing import Specials
-    from biomux.learn.examples import Example
+    from biomux.engine.packing import Batch, Specials
     from biomux.learn.plan import Draw
+    from biomux.tasks.examples import Example
 
 POOL = 50
 """Batches whose examples are sorted by length together: enough for little padding, few enough for variety."""
@@ -25,25 +25,32 @@ POOL = 50
 
 @dataclass(frozen=True, slots=True)
 class HeadTarget:
-    """For one head: which words of the batch it answers for, and what is right."""
+    """For one head: what it is asked about, and what is right.
+
+    | unit | rows | labels |
+    |---|---|---|
+    | word, piece | places in the flattened rows | one each |
+    | window | the place of its [CLS] | one each, or a row of 0 and 1, or a number |
+    | answer | the place of its [CLS] | first and last place of the answer in the row, both 0 for none |
+    | pair | four places: first and last word of each span | one each |
+    """
 
     rows: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class LearnBatch:
-    """A packed batch with its targets. `first` are the places of words' first pieces in the flattened rows."""
+    """A packed batch with its targets, and the tasks whose examples it holds."""
 
-    ids: NDArray[np.int64]
-    mask: NDArray[np.int64]
-    first: NDArray[np.int64]
+    batch: Batch
     targets: Mapping[str, HeadTarget]
+    tasks: frozenset[str]
 
     @property
     def pieces(self) -> int:
         """How many pieces are read, without padding."""
-        return int(self.mask.sum())
+        return int(self.batch.mask.sum())
 
 
 def epoch_batches(
@@ -51,7 +58,12 @@ def epoch_batches(
 ) -> list[list[int]]:
     """The batches of an epoch, each a list of indices into `examples`."""
     generator = np.random.default_rng([seed, epoch])
-    chosen = _draw(examples, draw, epoch=epoch, epochs=epochs, generator=generator)
+    members = _members(examples, draw, seed)
+    exponent = draw.exponent_at(epoch, epochs)
+    shares = {task: len(found) ** exponent * draw.boost.get(task, 1.0) for task, found in members.items()}
+    if draw.batches == "random-task":
+        return _random_tasks(examples, members, shares, draw, budget, generator)
+    chosen = _draw(examples, members, shares, draw, generator)
     generator.shuffle(chosen)
     if draw.batches == "mixed":
         batches = _cut(examples, chosen, budget, generator)
@@ -64,32 +76,99 @@ def epoch_batches(
     return [batches[index] for index in order]
 
 
-def _draw(
-    examples: Sequence[Example], draw: Draw, *, epoch: int, epochs: int, generator: np.random.Generator
-) -> NDArray[np.int64]:
+def kept(examples: Sequence[Example], *, fraction: float, by: str, seed: int) -> list[int]:
+    """The examples that are left when a fraction of the sentences, or documents, of each task is kept.
+
+    Which they are depends on the seed alone, and those of a smaller fraction are among those of a larger one.
+    """
+    if fraction >= 1:
+        return list(range(len(examples)))
+    sources: dict[str, dict[Any, None]] = {}
+    for example in examples:
+        sources.setdefault(example.task, {})[example.source if by == "sentences" else example.source[0]] = None
+    chosen: set[tuple[str, Any]] = set()
+    for task, found in sources.items():
+        names = list(found)
+        order = np.random.default_rng([seed, 40961]).permutation(len(names))
+        chosen |= {(task, names[index]) for index in order[: max(1, round(fraction * len(names)))]}
+    return [
+        index
+        for index, example in enumerate(examples)
+        if (example.task, example.source if by == "sentences" else example.source[0]) in chosen
+    ]
+
+
+def _members(examples: Sequence[Example], draw: Draw, seed: int) -> dict[str, list[int]]:
     members: dict[str, list[int]] = {}
-    for index, example in enumerate(examples):
-        members.setdefault(example.task, []).append(index)
-    exponent = draw.exponent_at(epoch, epochs)
-    shares = {task: len(found) ** exponent * draw.boost.get(task, 1.0) for task, found in members.items()}
-    scale = len(examples) / sum(shares.values())
+    for index in kept(examples, fraction=draw.fraction, by=draw.by, seed=seed):
+        members.setdefault(examples[index].task, []).append(index)
+    return members
+
+
+def _draw(
+    examples: Sequence[Example],
+    members: Mapping[str, list[int]],
+    shares: Mapping[str, float],
+    draw: Draw,
+    generator: np.random.Generator,
+) -> NDArray[np.int64]:
+    scale = sum(map(len, members.values())) / sum(shares.values())
     chosen: list[int] = []
     for task, found in sorted(members.items()):
-        if draw.keep_empty < 1:
-            keep = generator.random(len(found)) < draw.keep_empty
-            found = [index for index, kept in zip(found, keep, strict=True) if kept or not examples[index].empty]
-        passes = shares[task] * scale / len(members[task])
+        some = _some_empty(examples, found, draw.keep_empty, generator)
+        passes = shares[task] * scale / len(found)
         whole = int(passes)
-        chosen += found * whole
-        rest = round((passes - whole) * len(found))
-        chosen += generator.choice(found, rest, replace=False).tolist() if rest else []
+        chosen += some * whole
+        rest = round((passes - whole) * len(some))
+        chosen += generator.choice(some, rest, replace=False).tolist() if rest else []
     return np.array(chosen, dtype=np.int64)
+
+
+def _some_empty(
+    examples: Sequence[Example], found: list[int], share: float, generator: np.random.Generator
+) -> list[int]:
+    """Those of the examples that have a mention, and a share of the others."""
+    if share >= 1:
+        return found
+    keep = generator.random(len(found)) < share
+    return [index for index, lucky in zip(found, keep, strict=True) if lucky or not examples[index].empty]
+
+
+def _random_tasks(
+    examples: Sequence[Example],
+    members: Mapping[str, list[int]],
+    shares: Mapping[str, float],
+    draw: Draw,
+    budget: int,
+    generator: np.random.Generator,
+) -> list[list[int]]:
+    """At each step a task by lot, then its next batch; a task whose batches are used up begins anew in another order."""
+    names = sorted(members)
+    waiting: dict[str, list[list[int]]] = {}
+
+    def fill(task: str) -> None:
+        some = np.array(_some_empty(examples, members[task], draw.keep_empty, generator), dtype=np.int64)
+        generator.shuffle(some)
+        batches = _cut(examples, some, budget, generator)
+        waiting[task] = [batches[index] for index in generator.permutation(len(batches))]
+
+    for task in names:
+        fill(task)
+    steps = sum(map(len, waiting.values()))
+    chances = np.array([shares[task] for task in names])
+    batches = []
+    for index in generator.choice(len(names), size=steps, p=chances / chances.sum()):
+        task = names[index]
+        if not waiting[task]:
+            fill(task)
+        batches.append(waiting[task].pop())
+    return batches
 
 
 def _cut(
     examples: Sequence[Example], chosen: NDArray[np.int64], budget: int, generator: np.random.Generator
 ) -> list[list[int]]:
-    lengths = np.array([len(examples[index].pieces) + 2 for index in chosen])
+    lengths = np.array([examples[index].reading.size for index in chosen])
     batches: list[list[int]] = []
     pool: list[int] = []
     filled = 0
@@ -111,28 +190,51 @@ def _cut(
     return batches
 
 
-def collate(examples: Sequence[Example], specials: Specials) -> LearnBatch:
-    """One batch from its examples."""
-    length = padded(max(len(example.pieces) for example in examples) + 2)
-    ids = np.full((len(examples), length), specials.pad, dtype=np.int64)
-    mask = np.zeros((len(examples), length), dtype=np.int64)
-    ids[:, 0] = specials.before
-    first, words = [], 0
+def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[int] = (0,)) -> LearnBatch:
+    """One batch from its examples. `seed` decides which pieces are hidden in examples that hide some."""
+    length = padded(max(example.reading.size for example in examples))
+    read = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
+    batch = lay_out([example.reading for example in read], length, specials, windows=range(len(read)))
     rows: dict[str, list[NDArray[np.int64]]] = {}
-    labels: dict[str, list[NDArray[np.int32]]] = {}
-    for row, example in enumerate(examples):
-        size = len(example.pieces)
-        ids[row, 1 : size + 1] = example.pieces.ids
-        ids[row, size + 1] = specials.after
-        mask[row, : size + 2] = 1
-        first.append(example.pieces.first.astype(np.int64) + (row * length + 1))
-        for head, values in example.labels.items():
-            known = np.flatnonzero(values != MASKED)
-            rows.setdefault(head, []).append(known + words)
-            labels.setdefault(head, []).append(values[known])
-        words += example.pieces.words
+    labels: dict[str, list[NDArray[Any]]] = {}
+    for row, example in enumerate(read):
+        for head, found in example.labels.items():
+            places, values = _target(example, found, row * length)
+            rows.setdefault(head, []).append(places)
+            labels.setdefault(head, []).append(values)
     targets = {
-        head: HeadTarget(np.concatenate(rows[head]), np.concatenate(labels[head]).astype(np.int64))
+        head: HeadTarget(np.concatenate(rows[head]), _whole_numbers(np.concatenate(labels[head])))
         for head in sorted(rows)
     }
-    return LearnBatch(ids, mask, np.concatenate(first), targets)
+    return LearnBatch(batch, targets, frozenset(example.task for example in read))
+
+
+def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Places and labels of one example, without what is masked; `start` is where its row begins."""
+    values, reading = labels.values, example.reading
+    if labels.unit == "window":
+        return np.array([start], dtype=np.int64), values
+    if labels.unit == "answer":
+        places = np.where(values < 0, 0, reading.pieces.first[values] + reading.begin)
+        return np.array([start], dtype=np.int64), places.reshape(1, 2)
+    known = np.flatnonzero(values != MASKED)
+    begin = start + reading.begin
+    if labels.unit == "piece":
+        return known + begin, values[known]
+    first = reading.pieces.first.astype(np.int64) + begin
+    if labels.unit == "pair":
+        pairs = np.zeros((0, 4), dtype=np.int64) if reading.pairs is None else reading.pairs
+        return first[pairs[known]], values[known]
+    return first[known], values[known]
+
+
+def _masked(example: Example, seed: Sequence[int]) -> Example:
+    if example.masking is None:
+        return example
+    hidden, labels = example.masking.apply(example.pieces.ids, np.random.default_rng(list(seed)))
+    reading = replace(example.reading, pieces=replace(example.pieces, ids=hidden))
+    return replace(example, reading=reading, labels={**example.labels, example.task: Labels("piece", labels)})
+
+
+def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.int64) if values.dtype.kind in "iu" else values.astype(np.float32)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -12,23 +14,28 @@ from biomux.corpora import corpus as corpora
 from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.errors import RecipeError, TrainingError
-from biomux.learn.encoders import transformer, vocabulary
-from biomux.learn.examples import Example, tagging_examples
+from biomux.learn import batches
+from biomux.learn.encoders import from_run, transformer, vocabulary
 from biomux.learn.heads import HEADS
 from biomux.learn.model import Model, TorchSession
 from biomux.learn.regimes import REGIMES
+from biomux.learn.same_texts import joined
+from biomux.tasks import DEFAULT_HEADS, TASKS
+from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from tokenizers import Tokenizer
 
     from biomux.document import Document
     from biomux.engine.packing import Specials
     from biomux.learn.plan import Plan
-    from biomux.recipes.schema import Head, Recipe, Task
+    from biomux.recipes.schema import Head, Recipe
+    from biomux.recipes.schema import Task as TaskPart
+    from biomux.tasks.examples import Example
+    from biomux.tasks.task import Task
 
 
 @dataclass
@@ -38,7 +45,7 @@ class Built:
     model: Model
     tokenizer: Tokenizer
     specials: Specials
-    tasks: tuple[Tagging, ...]
+    tasks: tuple[Task, ...]
     plan: Plan
     examples: list[Example]
     development: Mapping[str, list[Document]]
@@ -48,7 +55,8 @@ class Built:
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
-        return Annotator(TorchSession(self.model), self.tokenizer, self.specials, self.tasks, limit=self.limit)
+        taggers = tuple(task for task in self.tasks if isinstance(task, Tagging))
+        return Annotator(TorchSession(self.model), self.tokenizer, self.specials, taggers, limit=self.limit)
 
 
 def build(recipe: Recipe, *, directory: Path | None = None, quick: float | None = None) -> Built:
@@ -67,34 +75,60 @@ def build(recipe: Recipe, *, directory: Path | None = None, quick: float | None 
     if recipe.leaks != "ignore":
         kept, leaks = filter_leaks(documents, _held_out(recipe, directory))
         documents = kept if recipe.leaks == "filter" else documents
-    tasks = tuple(_tagging(name, task, documents[name]) for name, task in recipe.tasks.items())
+    tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
     encoder, tokenizer, specials = _encoder(recipe, documents)
     heads = {}
     for task in tasks:
-        described = recipe.tasks[task.name].head or recipe.model.head
-        heads[task.name] = _head(described, encoder.width, len(task.labels))
+        described = recipe.tasks[task.name].head or _default_head(task, recipe.model.head)
+        heads[task.name] = make_head(described, encoder, _outputs(task, tokenizer))
+    losses = {task.name: getattr(heads[task.name], "objective", task.objective) for task in tasks}
+    plan = _plan(recipe, losses)
+    examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
+    if plan.draw.fraction < 1:
+        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
+        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
+    model = Model(encoder, heads, {task.name: task.unit for task in tasks})
+    return Built(
+        model, tokenizer, specials, tasks, plan, examples, development, counts, leaks, recipe.model.encoder.limit
+    )
+
+
+def make_examples(
+    tasks: Sequence[Task],
+    documents: Mapping[str, Sequence[Document]],
+    tokenizer: Tokenizer,
+    *,
+    limit: int,
+    joint: bool = False,
+) -> tuple[list[Example], dict[str, Counter[str]]]:
+    """The examples of all tasks, and what was counted for each. With `joint`, auxiliary tasks label those they follow from."""
     examples: list[Example] = []
     counts: dict[str, Counter[str]] = {}
     for task in tasks:
-        made = tagging_examples(
-            documents[task.name], [task], tokenizer, task=task.name, limit=recipe.model.encoder.limit
-        )
+        if joint and isinstance(task, Auxiliary) and task.which != "has-any":
+            continue
+        if isinstance(task, Tagging):
+            followers = [one for one in tasks if joint and isinstance(one, Auxiliary) and one.of == task.name]
+            made = task.examples(
+                documents[task.name],
+                tokenizer,
+                limit=limit,
+                auxiliaries=[one for one in followers if one.which != "has-any"],
+            )
+        else:
+            made = task.examples(documents[task.name], tokenizer, limit=limit)
         if not made.examples:
             raise TrainingError(
                 "BX404", f"task {task.name!r} has no training examples", hint="check its corpus, split and types"
             )
         examples += made.examples
         counts[task.name] = made.counts
-    plan = _plan(recipe, [task.name for task in tasks])
-    model = Model(encoder, heads)
-    return Built(
-        model, tokenizer, specials, tasks, plan, examples, development, counts, leaks, recipe.model.encoder.limit
-    )
+    return examples, counts
 
 
-def _load(task: Task, split: str, directory: Path | None) -> Iterator[Document]:
-    name = f"{task.corpus}[{','.join(task.types)}]" if task.types else task.corpus
-    return corpora.load(name, split, directory=directory)
+def _load(task: TaskPart, split: str, directory: Path | None) -> list[Document]:
+    name = f"{task.corpus}[{','.join(task.types)}]" if task.types and not task.also else task.corpus
+    return joined(*(list(corpora.load(one, split, directory=directory)) for one in (name, *task.also)))
 
 
 def _some(documents: list[Document], share: float | None) -> list[Document]:
@@ -112,20 +146,33 @@ def _held_out(recipe: Recipe, directory: Path | None) -> dict[str, list[Document
     return held
 
 
-def _tagging(name: str, task: Task, documents: Sequence[Document]) -> Tagging:
-    counted = Counter(span.type for document in documents for span in document.spans)
-    types = task.types or tuple(sorted(counted))
-    if not types:
-        raise TrainingError(
-            "BX404", f"the training documents of {name!r} have no mention", hint="check its corpus and split"
+def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> Task:
+    """The task that a recipe describes; its labels are found in the training documents where it does not name them."""
+    if described.kind not in TASKS:
+        raise RecipeError(
+            "BX306",
+            f"there is no kind of task {described.kind!r}",
+            where=f"tasks → {name} → kind",
+            hint=f"one of: {', '.join(TASKS)}",
         )
-    return Tagging(name, types, task.scheme)
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in described.settings.items()}
+    if described.kind in ("tagging", "auxiliary"):
+        settings = {"types": described.types, "scheme": described.scheme} | settings
+    if described.of is not None:
+        settings["of"] = described.of
+    try:
+        found: Task = TASKS[described.kind].of_documents(name, documents, **settings)
+    except TypeError as error:
+        raise RecipeError("BX306", str(error), where=f"tasks → {name} → settings") from None
+    return found
 
 
 def _encoder(
     recipe: Recipe, documents: Mapping[str, list[Document]]
 ) -> tuple[transformer.Transformer, Tokenizer, Specials]:
     settings = recipe.model.encoder
+    if settings.run is not None:
+        return from_run.load(Path(settings.run), dropout=settings.dropout)
     encoder, tokenizer, specials = transformer.load(settings.name, dropout=settings.dropout)
     if settings.layers is not None:
         encoder.keep_layers(settings.layers)
@@ -141,24 +188,36 @@ def _encoder(
     return encoder, tokenizer, specials
 
 
-def _head(described: Head, width: int, labels: int) -> torch.nn.Module:
+def _default_head(task: Task, usual: Head) -> Head:
+    kind = DEFAULT_HEADS.get(task.kind) or ("pair-of-spans" if task.unit == "pair" else None)
+    return usual if kind is None else usual.model_copy(update={"kind": kind, "settings": {}})
+
+
+def _outputs(task: Task, tokenizer: Tokenizer) -> int:
+    return tokenizer.get_vocab_size() if task.unit == "piece" else len(task.labels)
+
+
+def make_head(described: Head, encoder: Any, outputs: int) -> torch.nn.Module:
+    """The head of a recipe on an encoder."""
     if described.kind not in HEADS:
         raise RecipeError(
             "BX306", f"there is no head {described.kind!r}", where="head → kind", hint=f"one of: {', '.join(HEADS)}"
         )
+    make = HEADS[described.kind]
+    options = {"encoder": encoder} if "encoder" in inspect.signature(make).parameters else {}
     try:
-        return HEADS[described.kind](width, labels, **described.settings)
+        return make(encoder.width, outputs, **options, **described.settings)
     except TypeError as error:
         raise RecipeError("BX306", str(error), where="head → settings") from None
 
 
-def _plan(recipe: Recipe, heads: Sequence[str]) -> Plan:
+def _plan(recipe: Recipe, losses: Mapping[str, str]) -> Plan:
     kind = recipe.regime.kind
     if kind not in REGIMES:
         raise RecipeError(
             "BX306", f"there is no regime {kind!r}", where="regime → kind", hint=f"one of: {', '.join(REGIMES)}"
         )
     try:
-        return REGIMES[kind](heads, **recipe.regime.settings)
+        return REGIMES[kind](losses, **recipe.regime.settings)
     except TypeError as error:
         raise RecipeError("BX306", str(error), where="regime → settings") from None

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from biomux.errors import TrainingError
-from biomux.learn import checkpoint, optimizers
+from biomux.learn import checkpoint, optimizers, precision
 from biomux.learn.batches import collate, epoch_batches
 from biomux.learn.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from torch import Tensor
 
     from biomux.engine.packing import Specials
     from biomux.learn.batches import LearnBatch
-    from biomux.learn.examples import Example
     from biomux.learn.model import Model
     from biomux.learn.plan import Plan
     from biomux.recipes.schema import Loop
+    from biomux.tasks.examples import Example
 
 REPORT_EVERY = 10.0
 """Seconds between two journal entries about the loss."""
@@ -60,20 +60,30 @@ class Run:
     journal: Callable[[dict[str, Any]], None]
     patience: int | None = None
     progress: Progress = field(default_factory=Progress)
+    weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
 
 
 def train(run: Run) -> Progress:
     """Train to the end, or on from the last checkpoint; Ctrl-C leaves a checkpoint to go on from."""
     settings, place = run.settings, run.folder / "checkpoints" / "last"
     torch.manual_seed(settings.seed)
-    optimizer = optimizers.build(run.model, settings, moves=run.plan.moves)
-    rates = [group["lr"] for group in optimizer.param_groups]
+    if run.plan.learned_weights:
+        run.weights = {
+            one.head: torch.nn.Parameter(torch.zeros((), device=run.model.device)) for one in run.plan.objectives
+        }
+    movers = optimizers.of_plan(run.model, run.plan, settings, run.weights)
+    rates = {name: [group["lr"] for group in mover.param_groups] for name, mover in movers.items()}
+    if settings.gradient_checkpointing:
+        run.model.encoder.checkpoint_gradients()
     average = _average(run)
     found = checkpoint.find(place)
     if found:
-        told, extra = checkpoint.load(found, model=run.model, optimizers={"shared": optimizer})
+        told, extra = checkpoint.load(found, model=run.model, optimizers=movers)
         run.progress = Progress(**told)
         average.update({name: value for name, value in extra.items() if name in average})
+        with torch.no_grad():
+            for head, weight in run.weights.items():
+                weight.copy_(extra[f"weight/{head}"])
     epochs = [
         epoch_batches(
             run.examples,
@@ -90,8 +100,9 @@ def train(run: Run) -> Progress:
     saved = time.monotonic()
 
     def save() -> None:
+        learned = {f"weight/{head}": weight.detach() for head, weight in run.weights.items()}
         checkpoint.save(
-            place, model=run.model, optimizers={"shared": optimizer}, extra=average, progress=vars(progress)
+            place, model=run.model, optimizers=movers, extra={**average, **learned}, progress=vars(progress)
         )
 
     try:
@@ -101,10 +112,11 @@ def train(run: Run) -> Progress:
             while progress.batch < len(batches):
                 begun = time.monotonic()
                 share = optimizers.scale(progress.step, total=total, warmup=settings.warmup, schedule=settings.schedule)
-                for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                    group["lr"] = rate * share
+                for name, mover in movers.items():
+                    for group, rate in zip(mover.param_groups, rates[name], strict=True):
+                        group["lr"] = rate * share
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
-                losses, pieces = _step(run, optimizer, chosen)
+                losses, pieces = _step(run, movers, chosen)
                 _follow(average, run.model, settings.ema)
                 progress.batch += len(chosen)
                 progress.step += 1
@@ -127,21 +139,33 @@ def train(run: Run) -> Progress:
     return progress
 
 
-def _step(run: Run, optimizer: torch.optim.Optimizer, chosen: Sequence[Sequence[int]]) -> tuple[dict[str, float], int]:
+def _step(
+    run: Run, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
+) -> tuple[dict[str, float], int]:
     """One update from one or several batches; gives the loss of each head per position, and the pieces read.
 
-    The loss is summed over all positions of all batches and divided by their number: splitting a batch in two changes nothing.
+    Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
     """
-    parts = [collate([run.examples[index] for index in members], run.specials) for members in chosen]
-    positions = sum(len(target.labels) for part in parts for target in part.targets.values())
-    sums: dict[str, float] = {}
+    progress = run.progress
+    parts = [
+        collate(
+            [run.examples[index] for index in members],
+            run.specials,
+            seed=(run.settings.seed, progress.epoch, progress.batch + number),
+        )
+        for number, members in enumerate(chosen)
+    ]
     counts: dict[str, int] = {}
+    for part in parts:
+        for head, target in part.targets.items():
+            counts[head] = counts.get(head, 0) + len(target.labels)
+    sums: dict[str, float] = {}
     for part in parts:
         losses = _losses(run, part)
         for head, loss in losses.items():
             sums[head] = sums.get(head, 0.0) + float(loss.detach())
-            counts[head] = counts.get(head, 0) + len(part.targets[head].labels)
-        (torch.stack(list(losses.values())).sum() / positions).backward()  # type: ignore[no-untyped-call]
+        if losses:
+            _total(run, losses, counts).backward()  # type: ignore[no-untyped-call]
     for head, value in sums.items():
         if not math.isfinite(value):
             raise TrainingError(
@@ -152,22 +176,45 @@ def _step(run: Run, optimizer: torch.optim.Optimizer, chosen: Sequence[Sequence[
             )
     if run.settings.clip:
         torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
+    tasks = {task for part in parts for task in part.tasks}
+    for name, mover in movers.items():
+        if run.plan.optimizers == "shared" or name in tasks:
+            mover.step()
+    run.model.zero_grad(set_to_none=True)
+    for weight in run.weights.values():
+        weight.grad = None
     return {head: sums[head] / counts[head] for head in sums}, sum(part.pieces for part in parts)
 
 
-def _losses(run: Run, batch: LearnBatch) -> dict[str, Tensor]:
-    """The weighted loss of each head that the batch is annotated for, summed over its positions."""
-    words = run.model.words(*map(torch.from_numpy, (batch.ids, batch.mask, batch.first)))
+def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
+    """The loss of each head that the batch is annotated for, summed over its positions."""
+    device = run.model.device
     found: dict[str, Tensor] = {}
-    for objective in run.plan.objectives:
-        target = batch.targets.get(objective.head)
-        if target is None or not len(target.labels):
-            continue
-        logits = run.model.heads[objective.head](words.index_select(0, torch.from_numpy(target.rows)))
-        found[objective.head] = OBJECTIVES[objective.loss](logits, torch.from_numpy(target.labels)) * objective.weight
+    with precision.autocast(precision.choose(run.settings.precision, device), device):
+        features = run.model.features(part.batch)
+        for objective in run.plan.objectives:
+            target = part.targets.get(objective.head)
+            if target is None or not len(target.labels):
+                continue
+            rows, labels = torch.from_numpy(target.rows).to(device), torch.from_numpy(target.labels).to(device)
+            logits = run.model.heads[objective.head](features, rows)
+            found[objective.head] = OBJECTIVES[objective.loss](logits, labels)
     return found
+
+
+def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, int]) -> Tensor:
+    """What is made smaller: the plan's mean of the weighted losses; `counts` are the positions of each head in the whole step."""
+    positions = sum(counts.values())
+    parts = []
+    for objective in run.plan.objectives:
+        if objective.head not in losses:
+            continue
+        loss = losses[objective.head] / (positions if run.plan.mean == "positions" else counts[objective.head])
+        if run.weights:
+            doubt = run.weights[objective.head]
+            loss = torch.exp(-doubt) * loss + 0.5 * doubt
+        parts.append(objective.weight * loss)
+    return torch.stack(parts).sum()
 
 
 def _judge(run: Run, average: dict[str, Tensor], save: Callable[[], None]) -> None:

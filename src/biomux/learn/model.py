@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
+
+from biomux.learn.heads.features import Features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from biomux.engine.packing import Batch
-    from biomux.learn.encoders.transformer import Transformer
+    from biomux.tasks.examples import Unit
 
 
 class Model(nn.Module):
-    """One encoder, many heads. An encoder maps ids and mask to a vector for each piece; a head maps words' vectors to logits."""
+    """One encoder, many heads.
 
-    def __init__(self, encoder: Transformer, heads: Mapping[str, nn.Module]) -> None:
+    An encoder maps ids and mask (and, where rows have two parts, `segments=`) to a vector for each piece. A head maps these
+    features and the rows it is asked about to logits; `units` says what it speaks about, words unless given.
+    """
+
+    def __init__(self, encoder: Any, heads: Mapping[str, nn.Module], units: Mapping[str, Unit] | None = None) -> None:
         super().__init__()
         self.encoder = encoder
         self.heads = nn.ModuleDict(dict(heads))
+        self.units: dict[str, Unit] = {name: (units or {}).get(name, "word") for name in heads}
 
-    def words(self, ids: Tensor, mask: Tensor, first: Tensor) -> Tensor:
-        """The vectors of words: those of their first pieces."""
-        hidden = self.encoder(ids, mask)
-        chosen: Tensor = hidden.reshape(-1, hidden.shape[-1]).index_select(0, first)
-        return chosen
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def features(self, batch: Batch) -> Features:
+        """What the encoder says about a batch."""
+        ids, mask, words = (torch.from_numpy(part).to(self.device) for part in (batch.ids, batch.mask, batch.first))
+        options = {} if batch.segments is None else {"segments": torch.from_numpy(batch.segments).to(self.device)}
+        if any(getattr(head, "reads_layers", False) for head in self.heads.values()):
+            layers = self.encoder.layers(ids, mask, **options)
+            return Features(layers[-1], mask, words, layers)
+        return Features(self.encoder(ids, mask, **options), mask, words)
 
 
 class TorchSession:
@@ -39,11 +55,49 @@ class TorchSession:
         self.model = model
 
     def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
-        """Every head's logits for every word of the batch."""
+        """Every head's logits for the batch, computed when looked at."""
         was_training = self.model.training
         self.model.eval()
         with torch.inference_mode():
-            words = self.model.words(*map(torch.from_numpy, (batch.ids, batch.mask, batch.first)))
-            answers = {name: head(words).float().numpy() for name, head in self.model.heads.items()}
+            features = self.model.features(batch)
         self.model.train(was_training)
-        return answers
+        return _Answers(self.model, features, batch)
+
+
+class _Answers(Mapping[str, "NDArray[np.float32]"]):
+    """Logits by head. A head that nobody looks at costs nothing."""
+
+    def __init__(self, model: Model, features: Features, batch: Batch) -> None:
+        self._model, self._features, self._batch = model, features, batch
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        head = self._model.heads[name]
+        rows = torch.from_numpy(rows_of(self._model.units[name], self._batch)).to(self._features.hidden.device)
+        was_training = head.training
+        head.eval()
+        with torch.inference_mode():
+            logits: NDArray[np.float32] = head(self._features, rows).float().cpu().numpy()
+        head.train(was_training)
+        return logits
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._model.heads)
+
+    def __len__(self) -> int:
+        return len(self._model.heads)
+
+
+def rows_of(unit: Unit, batch: Batch) -> NDArray[np.int64]:
+    """What a head of that unit is asked about in a batch without labels: all words, pieces, windows, or the batch's pairs."""
+    if unit == "word":
+        return batch.first
+    if unit == "pair":
+        return np.zeros((0, 4), dtype=np.int64) if batch.pairs is None else batch.pairs
+    length = batch.ids.shape[1]
+    if unit == "piece":
+        inner = batch.mask.copy()
+        inner[:, 0] = 0
+        inner[np.arange(len(inner)), batch.mask.sum(axis=1) - 1] = 0
+        places: NDArray[np.int64] = np.flatnonzero(inner)
+        return places
+    return np.arange(len(batch.ids), dtype=np.int64) * length

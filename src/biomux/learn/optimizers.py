@@ -8,26 +8,40 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from biomux.errors import RecipeError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from torch import nn
 
+    from biomux.learn.plan import Plan
     from biomux.recipes.schema import Loop
 
 _LAYER = re.compile(r"\.layers?\.(\d+)\.")
 
 
-def build(model: nn.Module, settings: Loop, *, moves: Callable[[str], bool]) -> torch.optim.Optimizer:
-    """An optimizer over the parameters that move; the others are frozen here.
+def freeze(model: nn.Module, *, moves: Callable[[str], bool]) -> None:
+    """Let the parameters that do not move stay as they are."""
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(moves(name))
+
+
+def build(
+    model: nn.Module,
+    settings: Loop,
+    *,
+    moves: Callable[[str], bool],
+    weights: Mapping[str, nn.Parameter] | None = None,
+) -> torch.optim.Optimizer:
+    """An optimizer over the parameters that move, and over the objectives' learned weights.
 
     Biases and normalisation are not decayed. With `layer_decay` below 1 a layer learns slower the farther it is from the heads.
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     depth = 1 + max((_depth(name) for name, _ in model.named_parameters()), default=0)
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(moves(name))
-        if not parameter.requires_grad:
+        if not moves(name):
             continue
         if name.startswith("heads."):
             rate = settings.head_learning_rate or settings.learning_rate
@@ -35,11 +49,36 @@ def build(model: nn.Module, settings: Loop, *, moves: Callable[[str], bool]) -> 
             rate = settings.learning_rate * settings.layer_decay ** (depth - _depth(name))
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
-    described = [
+    described: list[dict[str, Any]] = [
         {"params": found, "lr": rate, "weight_decay": decay}
         for (rate, decay), found in sorted(groups.items(), key=lambda item: item[0])
     ]
+    if weights:
+        rate = settings.head_learning_rate or settings.learning_rate
+        described.append({"params": list(weights.values()), "lr": rate, "weight_decay": 0.0})
     return _make(settings.optimizer, described)
+
+
+def of_plan(
+    model: nn.Module, plan: Plan, settings: Loop, weights: Mapping[str, nn.Parameter]
+) -> dict[str, torch.optim.Optimizer]:
+    """The optimizers that a plan asks for, by name: one named "shared", or one for each task over what is shared and its own."""
+    freeze(model, moves=plan.moves)
+    if plan.optimizers == "shared":
+        return {"shared": build(model, settings, moves=plan.moves, weights=weights)}
+    if settings.accumulate > 1:
+        raise RecipeError(
+            "BX305",
+            "optimizers per task cannot accumulate batches, which may be of different tasks",
+            where="loop → accumulate",
+            hint="set it to 1, and batch_pieces higher",
+        )
+    heads = [objective.head for objective in plan.objectives]
+
+    def of(head: str) -> Callable[[str], bool]:
+        return lambda name: plan.moves(name) and (not name.startswith("heads.") or name.startswith(f"heads.{head}."))
+
+    return {head: build(model, settings, moves=of(head)) for head in heads}
 
 
 def _make(name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:

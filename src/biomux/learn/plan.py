@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from biomux.errors import RecipeError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,15 +18,20 @@ class Draw:
     A task with n examples is drawn with a share proportional to n to the power of `exponent`: 1 is proportional, 0.5 square-root,
     0 uniform. Where `last_exponent` differs, the exponent moves linearly from the first epoch to the last (annealed). An epoch
     has as many examples as there are, whatever the shares. `boost` multiplies a task's share. `keep_empty` is the chance that an
-    example without any mention is kept, anew each epoch. `batches` says whether a batch mixes tasks or holds one task's examples.
+    example without any mention is kept, anew each epoch. `fraction` keeps so much of each task's sentences, or documents (`by`), the
+    same ones in every epoch.
+
+    `batches` says whether a batch mixes tasks ("mixed"), or holds one task's examples, all tasks' batches being pooled and shuffled
+    ("one-task"), or a task being drawn by lot at each step ("random-task").
     """
 
-    batches: Literal["mixed", "one-task"] = "mixed"
+    batches: Literal["mixed", "one-task", "random-task"] = "mixed"
     exponent: float = 1.0
     last_exponent: float | None = None
     boost: Mapping[str, float] = field(default_factory=dict)
     keep_empty: float = 1.0
     fraction: float = 1.0
+    by: Literal["sentences", "documents"] = "sentences"
 
     def exponent_at(self, epoch: int, epochs: int) -> float:
         """The exponent in an epoch, counted from 0.
@@ -51,8 +58,10 @@ class Plan:
     """What the loop does.
 
     `moving` lists parameter names or prefixes that are trained; all others stay. `optimizers` is "shared", or "per-task": one
-    optimizer for each task, stepping on that task's batches over the shared and its own parameters. `learned_weights` gives each
-    objective a weight of its own that is learned from its uncertainty.
+    optimizer for each task, stepping on that task's batches over the shared and its own parameters. `mean` says what the loss of
+    a batch is: the mean over all positions of all heads, or the weighted sum of each head's own mean. `learned_weights` gives each
+    objective a weight of its own that is learned from its uncertainty. `joint` has auxiliary tasks label the examples of the task that
+    they follow from, in place of examples of their own.
     """
 
     draw: Draw
@@ -60,7 +69,23 @@ class Plan:
     moving: tuple[str, ...] = ("",)
     optimizers: Literal["shared", "per-task"] = "shared"
     learned_weights: bool = False
+    mean: Literal["positions", "heads"] = "positions"
+    joint: bool = False
 
     def moves(self, name: str) -> bool:
         """Whether the parameter of that name is trained."""
         return any(name.startswith(prefix) for prefix in self.moving)
+
+
+def objectives(heads: Mapping[str, str], weights: Mapping[str, float] | None = None) -> tuple[Objective, ...]:
+    """An objective for each head by its loss, with the weights that are given and 1 for the others."""
+    chosen = weights or {}
+    unknown = sorted(set(chosen) - set(heads))
+    if unknown:
+        raise RecipeError(
+            "BX305",
+            f"there is no task {unknown[0]!r} to weigh",
+            where="regime → settings → weights",
+            hint=f"one of: {', '.join(heads)}",
+        )
+    return tuple(Objective(loss, head, chosen.get(head, 1.0)) for head, loss in heads.items())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -24,10 +24,17 @@ class Head(Part):
 
 
 class Task(Part):
-    """A task on a corpus. `types` chooses some of the corpus's types; none means all."""
+    """A task on a corpus. `types` chooses some of the corpus's types; none means all.
 
-    kind: Literal["tagging"] = "tagging"
-    corpus: str
+    `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept. `of` names
+    the tagging task that an auxiliary one follows from, whose corpus and types it then has. `settings` are those of the kind.
+    """
+
+    kind: str = "tagging"
+    corpus: str = ""
+    also: tuple[str, ...] = ()
+    of: str | None = None
+    settings: dict[str, Any] = {}
     types: tuple[str, ...] | None = None
     scheme: Literal["bio", "bioes"] = "bio"
     train: tuple[str, ...] = ("train",)
@@ -46,15 +53,62 @@ class Vocabulary(Part):
     texts: tuple[str, ...] = ()
 
 
-class Encoder(Part):
-    """Which encoder: a hub name or a folder."""
+class BiLSTM(Part):
+    """Paper E's encoder: word vectors from a file or learned, and a character BiLSTM. Sizes of states are those of one direction.
 
-    kind: Literal["transformer"] = "transformer"
-    name: str
+    `case` "keep": words that differ in case differ; "characters": they share a word vector, and the characters tell them apart;
+    "lower": all is lower-cased. A word without a vector in the file gets its own if it comes `minimum` times; the file's first
+    `most` words are known whether or not they come.
+    """
+
+    vectors: str | None = None
+    frozen: bool = False
+    case: Literal["keep", "characters", "lower"] = "characters"
+    minimum: Annotated[int, Field(ge=1)] = 2
+    most: Annotated[int, Field(ge=0)] = 50_000
+    word_width: Annotated[int, Field(ge=1)] = 100
+    longest: Annotated[int, Field(ge=1)] = 40
+    character_width: Annotated[int, Field(ge=1)] = 30
+    character_hidden: Annotated[int, Field(ge=1)] = 50
+    hidden: Annotated[int, Field(ge=1)] = 150
+
+
+class Convolution(Part):
+    """A convolutional encoder: each block sees `window` pieces on either side.
+
+    `embedding` "table": a vector for each piece; "hashed": the sum of vectors of the piece, its beginning, end and shape, each from
+    `hashes` of `rows` places. The encoder's `layers` are the blocks, four unless given; its `name` is where the tokenizer comes from.
+    """
+
+    width: Annotated[int, Field(ge=1)] = 128
+    window: Annotated[int, Field(ge=0)] = 1
+    activation: Literal["gelu", "maxout"] = "gelu"
+    embedding: Literal["table", "hashed"] = "table"
+    rows: Annotated[int, Field(ge=2)] = 5000
+    hashes: Annotated[int, Field(ge=1)] = 2
+
+
+class Encoder(Part):
+    """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with."""
+
+    kind: Literal["transformer", "bilstm", "convolution"] = "transformer"
+    name: str = ""
     dropout: Share = 0.0
     limit: Annotated[int, Field(ge=8)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
     vocabulary: Vocabulary = Vocabulary()
+    run: str | None = None
+    bilstm: BiLSTM | None = None
+    convolution: Convolution | None = None
+
+    @model_validator(mode="after")
+    def _kind_and_settings_fit(self) -> Self:
+        if self.kind != "bilstm" and not self.name:
+            raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
+        for kind in ("bilstm", "convolution"):
+            if getattr(self, kind) is not None and self.kind != kind:
+                raise ValueError(f"settings of {kind!r} for an encoder of kind {self.kind!r}")
+        return self
 
 
 class ModelPart(Part):
@@ -89,6 +143,8 @@ class Loop(Part):
     seed: Annotated[int, Field(ge=0)] = 1
     threads: Annotated[int, Field(ge=1)] | None = None
     checkpoint_minutes: Positive = 5.0
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    gradient_checkpointing: bool = False
 
 
 class Development(Part):
@@ -98,6 +154,10 @@ class Development(Part):
     every: Annotated[int, Field(ge=1)] = 1
     limit: Annotated[int, Field(ge=1)] | None = None
     patience: Annotated[int, Field(ge=1)] | None = None
+
+
+_FOLLOWED = ("corpus", "also", "types", "scheme", "train")
+"""What an auxiliary task takes from the one that it follows from, unless it says otherwise."""
 
 
 class Recipe(Part):
@@ -113,3 +173,24 @@ class Recipe(Part):
     regime: Regime = Regime()
     loop: Loop = Loop()
     development: Development = Development()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _auxiliaries_have_the_corpus_they_follow_from(cls, raw: Any) -> Any:
+        tasks = raw.get("tasks") if isinstance(raw, dict) else None
+        if not isinstance(tasks, dict) or not all(isinstance(task, dict) for task in tasks.values()):
+            return raw
+        filled = {}
+        for name, task in tasks.items():
+            origin = tasks.get(task.get("of"), {})
+            filled[name] = {key: origin[key] for key in _FOLLOWED if key in origin and task.get("of")} | task
+        return {**raw, "tasks": filled}
+
+    @model_validator(mode="after")
+    def _every_task_has_documents(self) -> Recipe:
+        for name, task in self.tasks.items():
+            if task.of is not None and (task.of not in self.tasks or self.tasks[task.of].kind != "tagging"):
+                raise ValueError(f"tasks → {name} → of: there is no tagging task {task.of!r}")
+            if not task.corpus:
+                raise ValueError(f"tasks → {name} → corpus: field required")
+        return self

@@ -1,1 +1,39 @@
-"""tasks."""
+"""Tasks: what is to be predicted about documents. One file each, one line here; no torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from biomux.tasks.auxiliary import Auxiliary
+from biomux.tasks.tagging import Tagging
+
+if TYPE_CHECKING:
+    from biomux.tasks.task import Task
+
+TASKS: dict[str, type[Any]] = {
+    "tagging": Tagging,
+    "auxiliary": Auxiliary,
+}
+"""Kind → task. A task is frozen data; `Class.of_documents(name, documents, **settings)` finds its labels in training documents."""
+
+DEFAULT_HEADS: dict[str, str] = {
+    "answers": "answer",
+    "similarity": "regression",
+    "masked-words": "masked-words",
+}
+"""Kind → the head that such a task has unless the recipe names one for it; the model's own head for all others."""
+
+
+def restored(described: dict[str, Any]) -> Task:
+    """A task from what a run or a bundle wrote down about it.
+
+    >>> restored({"kind": "tagging", "name": "drugs", "types": ["Chemical"], "scheme": "bio"}).labels
+    ('O', 'B-Chemical', 'I-Chemical')
+    """
+    fields = {key: _frozen(value) for key, value in described.items() if key != "kind"}
+    found: Task = TASKS[described.get("kind", "tagging")](**fields)
+    return found
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value

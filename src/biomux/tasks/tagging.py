@@ -7,22 +7,30 @@ mentions: of gold mentions that overlap within a head the longer is kept and the
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from biomux.document import Span
+from biomux.errors import TrainingError
+from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading
+from biomux.tasks.task import Scores
+from biomux.text import pieces as text_pieces
+from biomux.text import sentences, words
+from biomux.text.windows import windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
+    from biomux.document import Document, Range
+    from biomux.tasks.auxiliary import Auxiliary
     from biomux.text.pieces import Pieces
 
-MASKED = -100
-"""The label of a position that says nothing to a head."""
+__all__ = ["MASKED", "Encoded", "Tagging", "best_sequence", "reading_ranges", "transitions", "types_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,9 @@ class Encoded:
 class Tagging:
     """The tagging task of one head.
 
+    `learns` says which pieces of a word are trained on: its first, or all of them, as in paper C; answers are read off the first in
+    either case. `longest` splits sentences of more words than that, as in paper B.
+
     >>> Tagging("bc5cdr", ("Chemical", "Disease")).labels
     ('O', 'B-Chemical', 'I-Chemical', 'B-Disease', 'I-Disease')
     """
@@ -45,12 +56,109 @@ class Tagging:
     types: tuple[str, ...]
     scheme: Literal["bio", "bioes"] = "bio"
     kind: Literal["tagging"] = "tagging"
+    learns: Literal["first", "all"] = "first"
+    longest: int | None = None
+
+    @classmethod
+    def of_documents(
+        cls, name: str, documents: Iterable[Document], *, types: tuple[str, ...] | None = None, **settings: Any
+    ) -> Tagging:
+        """The task of these types, or of all that the documents have."""
+        found = types or types_in([span for document in documents for span in document.spans])
+        if not found:
+            raise TrainingError(
+                "BX404", f"the training documents of {name!r} have no mention", hint="check its corpus and split"
+            )
+        return cls(name, tuple(found), **settings)
+
+    @property
+    def unit(self) -> Literal["word"]:
+        """A label for each word."""
+        return "word"
+
+    @property
+    def objective(self) -> str:
+        """The loss of a softmax for each word."""
+        return "cross-entropy"
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The label space, in the order of a head's outputs."""
         prefixes = "BI" if self.scheme == "bio" else "BIES"
         return ("O", *(f"{prefix}-{type_}" for type_ in self.types for prefix in prefixes))
+
+    def examples(
+        self,
+        documents: Iterable[Document],
+        tokenizer: Tokenizer,
+        *,
+        limit: int,
+        auxiliaries: Sequence[Auxiliary] = (),
+    ) -> Made:
+        """An example for each sentence, or for each window of one that is longer than the limit.
+
+        In a long sentence each word is learned once: in the window whose core it is in; elsewhere it is context. `auxiliaries`
+        label the same examples for their own heads.
+        """
+        made = Made()
+        for document in documents:
+            ranges = reading_ranges(document, self.longest)
+            made.counts["documents"] += 1
+            made.counts["sentences"] += len(ranges)
+            made.counts["mentions"] += len(document.spans)
+            made.counts["mentions cut by a sentence end"] += _cut(document, ranges)
+            split = text_pieces.split(tokenizer, document.text, ranges)
+            for number, (found, (start, end)) in enumerate(zip(split, ranges, strict=True)):
+                inside = [span for span in document.spans if span.start < end and start < span.end]
+                if len(found):
+                    source = (document.id, number)
+                    self._add(made, found, inside, limit=limit, auxiliaries=auxiliaries, source=source)
+        return made
+
+    def _add(
+        self,
+        made: Made,
+        pieces: Pieces,
+        spans: Sequence[Span],
+        *,
+        limit: int,
+        auxiliaries: Sequence[Auxiliary],
+        source: tuple[str, int],
+    ) -> None:
+        encoded = self.encode(spans, pieces)
+        tags = encoded.labels
+        for reason, count in encoded.dropped.items():
+            made.counts[f"mentions {reason}"] += count
+        for window in windows(len(pieces), limit=limit):
+            read, seen, own = pieces, tags, tags
+            if window.end - window.start < len(pieces):
+                made.counts["windows of long sentences"] += 1
+                chosen = slice(*np.searchsorted(pieces.first, (window.start, window.end)))
+                core = (pieces.first[chosen] >= window.core_start) & (pieces.first[chosen] < window.core_end)
+                read, seen = pieces.window(window.start, window.end), tags[chosen]
+                own = np.where(core, seen, MASKED).astype(np.int32)
+            labels = {self.name: self._learned(own, read)}
+            labels |= {task.name: task.label(seen, own, self.scheme) for task in auxiliaries}
+            made.examples.append(Example(self.name, Reading(read), labels, source))
+
+    def _learned(self, tags: NDArray[np.int32], pieces: Pieces) -> Labels:
+        if self.learns == "first":
+            return Labels("word", tags)
+        copied = np.full(len(pieces), MASKED, dtype=np.int32)
+        if len(tags):
+            copied[pieces.first[0] :] = np.repeat(tags, np.diff(np.append(pieces.first, len(pieces))))
+        return Labels("piece", copied)
+
+    def bare(self, document: Document) -> Document:
+        """The document without spans, and without the relations between them."""
+        return replace(document, spans=(), relations=())
+
+    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
+        """Strict figures: offsets and type are right."""
+        from biomux.scoring.spans import score
+
+        found = score(zip(gold, predicted, strict=True), matchings=("strict",))["strict"]
+        return Scores("f1", {"f1": found.f1, "precision": found.precision, "recall": found.recall})
 
     def encode(self, spans: Iterable[Span], pieces: Pieces) -> Encoded:
         """The label of each word. A mention that begins or ends inside a word takes the whole word, and that is counted."""
@@ -154,6 +262,41 @@ def _may_follow(left: str, right: str, scheme: str) -> bool:
     if right[0] in "IE":
         return left[0] in "BI" and left[1:] == right[1:]
     return not open_before
+
+
+def reading_ranges(document: Document, longest: int | None = None) -> tuple[Range, ...]:
+    """The document's sentences; those of more than `longest` words in parts of at most so many.
+
+    >>> from biomux.document import Document
+    >>> reading_ranges(Document("1", "One two three four five."), 2)
+    ((0, 7), (8, 18), (19, 24))
+    """
+    found = sentences.of(document)
+    if longest is None:
+        return found
+    ranges: list[Range] = []
+    for start, end in found:
+        inner = words.split(document.text[start:end])
+        if len(inner) <= longest:
+            ranges.append((start, end))
+            continue
+        firsts = [start, *(start + inner[at][0] for at in range(longest, len(inner), longest))]
+        for left, right in zip(firsts, [*firsts[1:], end], strict=True):
+            ranges.append((left, left + len(document.text[left:right].rstrip())))
+    return tuple(ranges)
+
+
+def _cut(document: Document, ranges: Sequence[Range]) -> int:
+    """How many mentions do not lie within one range."""
+    if not document.spans:
+        return 0
+    starts = np.array([start for start, _ in ranges])
+    ends = np.array([end for _, end in ranges])
+    cut = 0
+    for span in document.spans:
+        at = int(np.searchsorted(starts, span.start, side="right")) - 1
+        cut += bool(at < 0 or span.end > ends[at])
+    return cut
 
 
 def types_in(spans: Sequence[Span]) -> tuple[str, ...]:

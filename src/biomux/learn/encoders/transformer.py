@@ -53,9 +53,31 @@ class Transformer(nn.Module):
         self.body.encoder.layer = self.body.encoder.layer[:number]
         self.config.num_hidden_layers = number
 
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        hidden: Tensor = self.body(input_ids=ids, attention_mask=mask).last_hidden_state
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return int(self.config.num_hidden_layers)
+
+    def checkpoint_gradients(self) -> None:
+        """Compute layers again on the way back in place of keeping their states: less memory, a third more time."""
+        self.body.gradient_checkpointing_enable({"use_reentrant": False})
+
+    def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        hidden: Tensor = self.body(input_ids=ids, attention_mask=mask, **self._segments(segments)).last_hidden_state
         return hidden
+
+    def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:
+        """The states of every layer, the embeddings first."""
+        options = self._segments(segments)
+        found: tuple[Tensor, ...] = self.body(
+            input_ids=ids, attention_mask=mask, output_hidden_states=True, **options
+        ).hidden_states
+        return found
+
+    def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
+        """Segments for an encoder that knows two of them; others read both parts as one."""
+        knows = getattr(self.config, "type_vocab_size", 0) > 1
+        return {"token_type_ids": segments} if segments is not None and knows else {}
 
 
 def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Specials]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from biomux.learn.heads import linear, two_layer
+from biomux.learn.heads import answer, linear, masked_words, mix, pair_of_spans, pooled, regression, two_layer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,5 +15,16 @@ if TYPE_CHECKING:
 HEADS: dict[str, Callable[..., nn.Module]] = {
     "linear": linear.build,
     "two-layer": two_layer.build,
+    "pooled": pooled.build,
+    "pair": partial(pooled.build, pooling="cls"),
+    "regression": regression.build,
+    "answer": answer.build,
+    "pair-of-spans": pair_of_spans.build,
+    "masked-words": masked_words.build,
+    "mix": mix.build,
 }
-"""Name → builder taking the encoder's width, the number of labels and the head's own settings."""
+"""Name → builder taking the encoder's width, the number of labels and the head's own settings; `encoder=` too if it asks for it.
+
+A head is a module with `forward(features, rows) -> logits`. It may have `objective`, the loss that it learns by in place of its
+task's, and `reads_layers`, if it reads the states of every layer.
+"""

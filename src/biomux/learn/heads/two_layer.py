@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from torch import nn
 
+from biomux.learn.heads.linear import AtPlaces
+
 
 def build(width: int, labels: int, *, hidden: int | None = None, dropout: float = 0.1) -> nn.Module:
     """Dropout, Linear(width, hidden), ReLU, Linear(hidden, labels); `hidden` is the encoder's width unless given."""
     inner = hidden or width
-    return nn.Sequential(nn.Dropout(dropout), nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, labels))
+    return AtPlaces(nn.Dropout(dropout), nn.Linear(width, inner), nn.ReLU(), nn.Linear(inner, labels))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from biomux.learn.objectives import cross_entropy
+from biomux.learn.objectives import answers, binary_cross_entropy, cross_entropy, mean_squared_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,5 +13,8 @@ if TYPE_CHECKING:
 
 OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross-entropy": cross_entropy.summed,
+    "mean-squared-error": mean_squared_error.summed,
+    "binary-cross-entropy": binary_cross_entropy.summed,
+    "answers": answers.summed,
 }
 """Name → loss, summed over positions; the loop divides by how many positions the batch has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from biomux.learn.regimes import mixed, single
+from biomux.learn.regimes import frozen, joint, mixed, one_task, random_task, single
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,5 +14,9 @@ if TYPE_CHECKING:
 REGIMES: dict[str, Callable[..., Plan]] = {
     "single": single.plan,
     "mixed": mixed.plan,
+    "one-task": one_task.plan,
+    "random-task": random_task.plan,
+    "joint": joint.plan,
+    "frozen": frozen.plan,
 }
-"""Name → regime, taking the names of the heads and its own settings."""
+"""Name → regime, taking each head's name and loss, and its own settings."""

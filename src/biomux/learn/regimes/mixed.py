@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from biomux.learn.plan import Draw, Objective, Plan
+from biomux.learn.plan import Draw, Plan, objectives
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 
 def plan(
-    heads: Sequence[str],
+    heads: Mapping[str, str],
     *,
     exponent: float = 1.0,
     last_exponent: float | None = None,
     boost: Mapping[str, float] | None = None,
     keep_empty: float = 1.0,
     fraction: float = 1.0,
+    by: Literal["sentences", "documents"] = "sentences",
+    weights: Mapping[str, float] | None = None,
 ) -> Plan:
     """Everything moves; how often a task is drawn follows its size to the power of `exponent`."""
-    draw = Draw("mixed", exponent, last_exponent, boost or {}, keep_empty, fraction)
-    return Plan(draw, tuple(Objective("cross-entropy", head) for head in heads))
+    draw = Draw("mixed", exponent, last_exponent, boost or {}, keep_empty, fraction, by)
+    return Plan(draw, objectives(heads, weights))

@@ -1,17 +1,23 @@
-"""One task by itself: the baseline of every paper."""
+"""One task by itself: the baseline of every paper. From a refined encoder (`model.encoder.run`) it is paper B's fine-tuning."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from biomux.errors import RecipeError
-from biomux.learn.plan import Draw, Objective, Plan
+from biomux.learn.plan import Draw, Plan, objectives
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
 
-def plan(heads: Sequence[str], *, keep_empty: float = 1.0, fraction: float = 1.0) -> Plan:
+def plan(
+    heads: Mapping[str, str],
+    *,
+    keep_empty: float = 1.0,
+    fraction: float = 1.0,
+    by: Literal["sentences", "documents"] = "sentences",
+) -> Plan:
     """Everything moves, all examples come once an epoch."""
     if len(heads) != 1:
         raise RecipeError(
@@ -20,4 +26,4 @@ def plan(heads: Sequence[str], *, keep_empty: float = 1.0, fraction: float = 1.0
             where="regime → kind",
             hint="use 'mixed', or leave one task",
         )
-    return Plan(Draw(keep_empty=keep_empty, fraction=fraction), (Objective("cross-entropy", heads[0]),))
+    return Plan(Draw(keep_empty=keep_empty, fraction=fraction, by=by), objectives(heads))

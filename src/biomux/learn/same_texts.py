@@ -1,0 +1,35 @@
+"""Texts that several corpora annotate, with the annotations of all of them.
+
+A text that only one corpus has says nothing about the types of the others: it is left out, not read as having none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from biomux.document import Document
+
+
+def joined(first: Sequence[Document], *others: Sequence[Document]) -> list[Document]:
+    """The documents of the first corpus whose text all have, with all spans. Relations are left out: their spans' ids may clash.
+
+    >>> from biomux.document import Document, Span
+    >>> cells = [Document("1", "HeLa in liver", spans=(Span(0, 4, "cell line"),)), Document("2", "HeLa")]
+    >>> tissues = [Document("9", "HeLa in liver", spans=(Span(8, 13, "tissue"),))]
+    >>> [(one.id, [span.type for span in one.spans]) for one in joined(cells, tissues)]
+    [('1', ['cell line', 'tissue'])]
+    """
+    if not others:
+        return list(first)
+    by_text = [{document.text: document for document in group} for group in others]
+    found = []
+    for document in first:
+        same = [group[document.text] for group in by_text if document.text in group]
+        if len(same) == len(others):
+            spans = [*document.spans, *(replace(span, id=None) for one in same for span in one.spans)]
+            found.append(replace(document, spans=tuple(spans), relations=()))
+    return found

@@ -1,0 +1,126 @@
+"""Readings and examples: what an encoder reads, and what is right about it.
+
+A reading is one row for the encoder. An example is a reading with labels for the heads that it is annotated for: what it says
+nothing about is masked, never negative.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from biomux.text.pieces import Pieces
+
+MASKED = -100
+"""The label of a position that says nothing to a head."""
+
+Unit = Literal["word", "piece", "window", "answer", "pair"]
+"""What a head speaks about.
+
+| unit | a label for | logits |
+|---|---|---|
+| word | each word | words × labels |
+| piece | each piece | pieces × labels |
+| window | the reading as a whole | windows × labels |
+| answer | the first and the last word of an answer, or −1, −1 for none | windows × length × 2 |
+| pair | two spans of words | pairs × labels |
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A row for the encoder: [CLS] pieces [SEP], or [CLS] prefix [SEP] pieces [SEP] with the prefix as first segment.
+
+    Words are those of `pieces`. `pairs` are the pairs of spans that a head is asked about: the first and last word of one
+    span, then of the other, in words of the reading. `note` is for the task that made the reading, and for it alone.
+    """
+
+    pieces: Pieces
+    prefix: Pieces | None = None
+    pairs: NDArray[np.int32] | None = None
+    note: Any = None
+
+    @property
+    def begin(self) -> int:
+        """The place in the row of the first of `pieces`."""
+        return 1 if self.prefix is None else len(self.prefix) + 2
+
+    @property
+    def size(self) -> int:
+        """The length of the row, special pieces included."""
+        return self.begin + len(self.pieces) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What is right for one head: a row of `values` for each unit."""
+
+    unit: Unit
+    values: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """Hide pieces anew whenever the example is read: a `share` of them, of which `mask` become the mask piece, `random` another
+    piece, and the rest stay. BERT's own is 0.8, 0.1; paper C's wording is 0.8, 0.2."""
+
+    piece: int
+    vocabulary: int
+    share: float = 0.15
+    mask: float = 0.8
+    random: float = 0.1
+
+    def apply(
+        self, ids: NDArray[np.int32], generator: np.random.Generator
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The pieces with some hidden, and the labels: what was there, MASKED where nothing is asked. At least one is asked."""
+        chosen = generator.random(len(ids)) < self.share
+        if len(ids) and not chosen.any():
+            chosen[generator.integers(len(ids))] = True
+        fate = generator.random(len(ids))
+        other = generator.integers(self.vocabulary, size=len(ids))
+        hidden = np.where(chosen & (fate < self.mask), self.piece, ids)
+        hidden = np.where(chosen & (fate >= self.mask) & (fate < self.mask + self.random), other, hidden)
+        return hidden.astype(np.int32), np.where(chosen, ids, MASKED).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A reading with the labels of each head that knows about it.
+
+    `source` says which document, and which part of it, the example comes from: fractions drop whole sources. With `masking`, the
+    labels of the head named `task` are made when the example is read.
+    """
+
+    task: str
+    reading: Reading
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+    source: tuple[str, int] = ("", 0)
+    masking: Masking | None = None
+
+    @property
+    def pieces(self) -> Pieces:
+        """The pieces of the reading."""
+        return self.reading.pieces
+
+    @property
+    def empty(self) -> bool:
+        """Whether heads that label words have nothing but their first label here."""
+        words = [labels.values for labels in self.labels.values() if labels.unit in ("word", "piece")]
+        return bool(words) and not any(values.any() for values in words)
+
+
+@dataclass
+class Made:
+    """The examples of one task, and what was counted on the way."""
+
+    examples: list[Example] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
