@@ -106,7 +106,7 @@ def bundle(folder: Path, *, precision: Literal["fp32", "int8"] = "fp32", **optio
     from biomux.learn.export import export
 
     with tempfile.TemporaryDirectory() as place:
-        export(run(Path(place) / "run", **options), folder, precision=precision)
+        export(run(Path(place) / "run", **options), folder, precision=precision, measure=False)
     return folder
 
 

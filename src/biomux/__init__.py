@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from biomux.document import Answer, Argument, Document, Label, Passage, Question, Relation, Span
 from biomux.errors import BiomuxError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.engine.annotator import Annotator
 
 __version__ = "0.1.0"
 
@@ -18,4 +25,33 @@ __all__ = [
     "Relation",
     "Span",
     "__version__",
+    "load",
 ]
+
+
+def load(path_or_name: str | Path | None = None, *, threads: int | None = None) -> Annotator:
+    """An annotator: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
+
+    A run is annotated with torch, as it was in training; that needs the `train` extra.
+
+    >>> tagger = load()                                               # doctest: +SKIP
+    >>> [span.type for span in tagger("Aspirin causes ulcers.").spans]  # doctest: +SKIP
+    ['Chemical', 'Disease']
+    """
+    from biomux.engine import load as engine
+
+    folder = engine.find(path_or_name)
+    if (folder / "manifest.json").exists() or not (folder / "model.json").exists():
+        return engine.load(folder, threads=threads)
+    try:
+        from biomux.learn.load import load_run
+    except ModuleNotFoundError as error:
+        from biomux.errors import UsageError
+
+        raise UsageError(
+            "BX003",
+            f"this is a run, and to load it the package {error.name!r} is needed",
+            where=str(folder),
+            hint="install biomux[train], or export the run and load the bundle",
+        ) from None
+    return load_run(folder, threads=threads)

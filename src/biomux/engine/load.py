@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from pathlib import Path
 
-from tokenizers import Tokenizer
-
-from biomux.engine import bundle
+from biomux.engine import bundle, tokenizer_check
 from biomux.engine.annotator import Annotator
 from biomux.engine.onnx import OnnxSession
+from biomux.errors import BundleError
 
 SHIPPED = "first"
+"""The bundle that is taken where none is named."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
 
 
-def load(path: str | Path | None = None, *, threads: int | None = None) -> Annotator:
-    """The annotator of a bundle; without a path, of the one that comes with Biomux."""
-    folder = Path(path) if path is not None else Path(str(resources.files("biomux") / "bundles" / SHIPPED))
-    found = bundle.read(folder)
+def load(path_or_name: str | Path | None = None, *, threads: int | None = None) -> Annotator:
+    """The annotator of a bundle: a folder, or the name of one that comes with Biomux; without either, of the usual one."""
+    return annotator(bundle.read(find(path_or_name)), threads=threads)
+
+
+def annotator(found: bundle.Bundle, *, threads: int | None = None) -> Annotator:
+    """The annotator of a bundle that has been read."""
+    tokenizer = tokenizer_check.build(found.tokenizer, where=str(found.folder / "tokenizer.json"))
     session = OnnxSession(found.graph, found.columns, threads=threads)
     return Annotator(
         session,
-        Tokenizer.from_str(found.tokenizer),
+        tokenizer,
         found.specials,
         found.tasks,
         limit=found.limit,
         temperatures=found.temperatures,
+        merges=found.merges,
+        curves=found.curves,
+    )
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the bundles that come with Biomux."""
+    root = Path(str(resources.files("biomux") / "bundles"))
+    return tuple(sorted(path.parent.name for path in root.glob(f"*/{bundle.MANIFEST}")))
+
+
+def find(path_or_name: str | Path | None = None) -> Path:
+    """The folder of a bundle. What names an existing folder is that folder; anything else is the name of a shipped bundle."""
+    name = SHIPPED if path_or_name is None else str(path_or_name)
+    if path_or_name is not None and Path(path_or_name).exists():
+        return Path(path_or_name)
+    if _NAME.fullmatch(name) and name in shipped():
+        return Path(str(resources.files("biomux") / "bundles" / name))
+    known = ", ".join(shipped())
+    if path_or_name is None:
+        raise BundleError(
+            "BX501",
+            "this Biomux came without a bundle",
+            hint="name one: a folder that `biomux export` made",
+        )
+    raise BundleError(
+        "BX501",
+        f"there is no bundle {name!r}",
+        hint="name a folder that `biomux export` made" + (f", or one of: {known}" if known else ""),
     )

@@ -1,88 +1,304 @@
-"""Export: a run becomes a bundle."""
+"""Export: a run becomes a bundle.
+
+The graph is written in the fastest mix of precisions with which no head loses more than the tolerance (`gate`), calibrated (`calibrate`),
+and asked its examples; the finished folder is read and verified as a user's would be before it gets its name.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 from biomux import __version__
-from biomux.engine.bundle import FORMAT, VERSION
+from biomux.engine import head_table
+from biomux.engine import verify as verifying
+from biomux.engine.annotator import Annotator
+from biomux.engine.bundle import FORMAT, MANIFEST, VERSION
+from biomux.engine.onnx import OnnxSession
+from biomux.engine.packing import Specials
 from biomux.errors import BundleError, TrainingError
-from biomux.learn import graph
+from biomux.learn import calibrate, gate, graph
+from biomux.learn.card import card
+from biomux.recipes.read import of_run
+from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from biomux.document import Document
+    from biomux.engine.types import Curve
+
     Floats = NDArray[np.float32]
 
+Wanted = Literal["int8", "fp32", "auto"]
 
-def export(run: Path, target: Path, *, precision: graph.Precision = "int8", card: str = "") -> None:
-    """Write the best weights of a run as a bundle; the folder appears under its name only when whole."""
+
+@dataclass(frozen=True)
+class Trained:
+    """A run's best weights and what they are, ready to be written as a graph."""
+
+    encoder: dict[str, Floats]
+    config: dict[str, Any]
+    heads: tuple[list[tuple[Floats, Floats]], ...]
+    tasks: tuple[Tagging, ...]
+    tokenizer: Tokenizer
+    specials: Specials
+    limit: int
+    left_out: tuple[str, ...] = ()
+    """Heads of kinds that have no graph yet."""
+
+    @property
+    def columns(self) -> dict[str, tuple[int, int]]:
+        """Each head's columns among all."""
+        edges = np.cumsum([0, *(len(task.labels) for task in self.tasks)]).tolist()
+        return {task.name: (edges[place], edges[place + 1]) for place, task in enumerate(self.tasks)}
+
+    def graph(self, mix: gate.Mix) -> bytes:
+        """The graph in a mix of precisions."""
+        try:
+            made = graph.bert(self.encoder, self.config, self.heads, precision=mix.precision, keep=mix.keep)
+        except KeyError as error:
+            raise _cannot(f"the weights {error} are missing") from None
+        content: bytes = made.SerializeToString()
+        return content
+
+    def annotator(self, content: bytes, *, threads: int | None = None) -> Annotator:
+        """The annotator that a bundle with this graph gives, before calibration."""
+        session = OnnxSession(content, self.columns, threads=threads)
+        return Annotator(session, self.tokenizer, self.specials, self.tasks, limit=self.limit)
+
+
+def export(
+    run: Path,
+    target: Path,
+    *,
+    precision: Wanted = "auto",
+    tolerance: float = gate.TOLERANCE,
+    measure: bool = True,
+    limit: int | None = None,
+    directory: Path | None = None,
+    types: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    listen: Callable[[str], None] = lambda _: None,
+) -> gate.Gate:
+    """Write the best weights of a run as a bundle; the folder appears under its name only when whole.
+
+    `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
+    is the most development documents of a head. `types` are the plain types, as `biomux.engine.types` describes them.
+    """
     if target.exists():
         raise BundleError("BX504", "the target exists already", where=str(target), hint="remove it or name another")
-    if not (run / "model.safetensors").is_file():
+    trained = read(run)
+    recipe = of_run(run)
+    if trained.left_out:
+        listen(f"left out, since only heads that tag have a graph so far: {', '.join(trained.left_out)}")
+    documents = gate.development(recipe, directory=directory, limit=limit) if measure else {}
+    documents = {task.name: documents[task.name] for task in trained.tasks if documents.get(task.name)}
+    measured, content = _through_the_gate(trained, documents, precision, tolerance, threads, listen)
+    measured = replace(measured, split=recipe.development.split if documents else "")
+    annotator = trained.annotator(content, threads=threads)
+    temperatures, curves, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
+    annotator = replace(annotator, temperatures=temperatures)
+    parts: dict[str, bytes] = {
+        "graph.onnx": content,
+        "tokenizer.json": trained.tokenizer.to_str().encode(),
+        "heads.json": _json(_table(trained, temperatures)),
+        "calibration.json": _json(_nested(curves)),
+        "gate.json": _json(measured.to_json()),
+        "examples.jsonl": verifying.examples(annotator),
+        "card.md": card(
+            run, recipe, trained.tasks, measured, temperatures, graph_size=len(content), left_out=trained.left_out
+        ).encode(),
+    }
+    if plain:
+        parts["types.json"] = _json(plain)
+    _write(target, parts)
+    return measured
+
+
+def read(run: Path) -> Trained:
+    """The weights of a run; BX505 if no graph can be made of them."""
+    if not (run / "model.safetensors").is_file() or not (run / "model.json").is_file():
         raise TrainingError(
             "BX405", "there is no trained model here", where=str(run), hint="name the folder that `biomux train` made"
         )
-    described = json.loads((run / "model.json").read_text())
-    weights = load_file(run / "model.safetensors")
+    try:
+        described = json.loads((run / "model.json").read_text(encoding="utf-8"))
+        weights = load_file(run / "model.safetensors")
+        config = dict(described["encoder"])
+        tagging = [one for one in described["tasks"] if one["kind"] == "tagging"]
+        left_out = tuple(str(one["name"]) for one in described["tasks"] if one["kind"] != "tagging")
+        tasks = tuple(Tagging(one["name"], tuple(one["types"]), one["scheme"]) for one in tagging)
+        tokenizer = Tokenizer.from_file(str(run / "tokenizer.json"))
+        specials, limit = Specials(**described["specials"]), int(described["limit"])
+    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
+        raise TrainingError(
+            "BX406", f"the run cannot be read: {error}", where=str(run), hint="name the folder that `biomux train` made"
+        ) from None
+    if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
+        raise _cannot(
+            f"an encoder of type {config.get('model_type')!r} with {config.get('hidden_act')!r} has no graph yet"
+        )
+    if not tasks:
+        raise _cannot("the run has no head that tags; others have no graph yet")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
     prefix = "encoder.body."
     encoder = {
         name.removeprefix(prefix): value.astype(np.float32)
         for name, value in weights.items()
         if name.startswith(prefix)
     }
-    names = [task["name"] for task in described["tasks"]]
-    heads = _heads(weights, names)
-    made = graph.bert(encoder, described["encoder"], heads, precision=precision)
-    fresh = target.with_name(f".{target.name}.part")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    (fresh / "graph.onnx").write_bytes(made.SerializeToString())
-    shutil.copy(run / "tokenizer.json", fresh / "tokenizer.json")
-    (fresh / "heads.json").write_text(json.dumps(_table(described, heads), indent=1) + "\n")
-    (fresh / "card.md").write_text(card)
-    manifest = {"format": FORMAT, "version": VERSION, "biomux": __version__, "files": _files(fresh)}
-    (fresh / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    fresh.rename(target)
+    return Trained(encoder, config, _heads(weights, tasks), tasks, tokenizer, specials, limit, left_out)
 
 
-def _heads(weights: Mapping[str, Floats], names: list[str]) -> tuple[list[tuple[Floats, Floats]], ...]:
+def _through_the_gate(
+    trained: Trained,
+    documents: Mapping[str, Sequence[Document]],
+    precision: Wanted,
+    tolerance: float,
+    threads: int | None,
+    listen: Callable[[str], None],
+) -> tuple[gate.Gate, bytes]:
+    """What was measured, and the graph in the mix that was chosen."""
+    mixes = gate.ladder(int(trained.config["num_hidden_layers"]))
+    unmeasured = tuple(task.name for task in trained.tasks if task.name not in documents)
+    counts = {head: len(group) for head, group in documents.items()}
+    if not documents:
+        chosen = mixes[0] if precision == "int8" else gate.FP32
+        return gate.Gate(chosen.name, tolerance, unmeasured=unmeasured), trained.graph(chosen)
+    listen(f"measuring fp32 on {sum(counts.values()):,} documents")
+    graphs = {gate.FP32.name: trained.graph(gate.FP32)}
+
+    def f1(mix: gate.Mix) -> dict[str, float]:
+        listen(f"measuring {mix.name}")
+        graphs[mix.name] = trained.graph(mix)
+        return gate.f1_of_heads(trained.annotator(graphs[mix.name], threads=threads), documents)
+
+    reference = gate.f1_of_heads(trained.annotator(graphs[gate.FP32.name], threads=threads), documents)
+    taken = gate.FP32
+    tried: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    if precision != "fp32":
+        found, tried = gate.choose(mixes, reference, f1, tolerance=tolerance)
+        if found is None and precision == "int8":
+            raise gate.refused(tried, reference, tolerance)
+        if found is None:
+            tried = (*tried, (gate.FP32.name, reference))
+        taken = found or gate.FP32
+    listen(f"taken: {taken.name}")
+    measured = gate.Gate(taken.name, tolerance, "", counts, reference, tried, unmeasured)
+    return measured, graphs[taken.name]
+
+
+def _calibrated(
+    annotator: Annotator,
+    tasks: Sequence[Tagging],
+    documents: Mapping[str, Sequence[Document]],
+    types: Mapping[str, Any],
+    listen: Callable[[str], None],
+) -> tuple[dict[str, float], dict[tuple[str, str], Curve], dict[str, Any]]:
+    """The temperature of each head, the curve of each of its types, and the plain types with theirs."""
+    temperatures = {task.name: 1.0 for task in tasks}
+    found: dict[tuple[str, str], calibrate.Answers] = {}
+    if documents:
+        listen("calibrating")
+    for task in tasks:
+        if task.name in documents:
+            sentences = calibrate.read(annotator, task, documents[task.name])
+            fitted = calibrate.temperature(sentences)
+            temperatures[task.name] = round(min(max(fitted, head_table.COLDEST), head_table.HOTTEST), 4)
+            for type_, given in calibrate.answers(task, sentences, temperatures[task.name]).items():
+                found[task.name, type_] = given
+    curves = {source: calibrate.curve(given) for source, given in found.items()}
+    plain = {}
+    for name, entry in types.items():
+        pooled = calibrate.pooled([tuple(source) for source in entry["sources"]], found)
+        plain[name] = {**entry, **({"calibration": pooled} if pooled and "calibration" not in entry else {})}
+    return temperatures, curves, plain
+
+
+def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[list[tuple[Floats, Floats]], ...]:
     """The layers of all heads: for each depth the (matrix, bias) of every head."""
     layers: list[list[tuple[Floats, Floats]]] = []
-    for name in names:
-        own = sorted(key for key in weights if key.startswith(f"heads.{name}.") and key.endswith(".weight"))
+    for task in tasks:
+        prefix = f"heads.{task.name}."
+        own = sorted(key for key in weights if key.startswith(prefix) and key.endswith(".weight"))
+        places = [key.removeprefix(prefix).removesuffix(".weight") for key in own]
+        if not own or not all(place.isdecimal() for place in places):
+            raise _cannot(f"head {task.name!r} is of a kind that has no graph yet")
         for depth, key in enumerate(own):
             if len(layers) <= depth:
                 layers.append([])
-            layers[depth].append(
-                (weights[key].T.astype(np.float32), weights[key.removesuffix("weight") + "bias"].astype(np.float32))
-            )
+            bias = weights[key.removesuffix("weight") + "bias"].astype(np.float32)
+            layers[depth].append((weights[key].T.astype(np.float32), bias))
+        if len(layers[-1][-1][1]) != len(task.labels):
+            raise _cannot(f"head {task.name!r} does not have as many outputs as labels")
     if len({len(layer) for layer in layers}) > 1:
-        raise BundleError(
-            "BX505", "heads of different depths cannot stand in one graph", hint="train them with one kind of head"
-        )
+        raise _cannot("heads of different depths cannot stand in one graph", hint="train them with one kind of head")
     return tuple(layers)
 
 
-def _table(described: dict[str, Any], heads: tuple[list[tuple[Floats, Floats]], ...]) -> dict[str, Any]:
-    table, at = [], 0
-    for task, (_, bias) in zip(described["tasks"], heads[-1], strict=True):
-        table.append({**task, "columns": [at, at + len(bias)], "temperature": 1.0})
-        at += len(bias)
-    return {"heads": table, "specials": described["specials"], "limit": described["limit"]}
-
-
-def _files(folder: Path) -> dict[str, Any]:
+def _table(trained: Trained, temperatures: Mapping[str, float]) -> dict[str, Any]:
+    heads = [
+        {
+            "name": task.name,
+            "types": list(task.types),
+            "scheme": task.scheme,
+            "kind": task.kind,
+            "columns": list(trained.columns[task.name]),
+            "temperature": temperatures[task.name],
+        }
+        for task in trained.tasks
+    ]
+    specials = trained.specials
     return {
-        path.name: {"size": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-        for path in sorted(folder.iterdir())
+        "heads": heads,
+        "specials": {"pad": specials.pad, "before": specials.before, "after": specials.after},
+        "limit": trained.limit,
     }
+
+
+def _nested(curves: Mapping[tuple[str, str], Curve]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for (head, type_), points in curves.items():
+        nested.setdefault(head, {})[type_] = [list(point) for point in points]
+    return nested
+
+
+def _write(target: Path, parts: Mapping[str, bytes]) -> None:
+    """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
+    fresh = target.with_name(f".{target.name}.part")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    try:
+        files = {}
+        for name, content in sorted(parts.items()):
+            (fresh / name).write_bytes(content)
+            files[name] = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        manifest = {"format": FORMAT, "version": VERSION, "biomux": __version__, "files": files}
+        (fresh / MANIFEST).write_bytes(_json(manifest))
+        for check in verifying.verify(fresh):
+            if check.error is not None:
+                raise check.error
+        fresh.rename(target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _cannot(message: str, *, hint: str = "see `biomux export --help`") -> BundleError:
+    return BundleError("BX505", message, hint=hint)

@@ -16,7 +16,7 @@ from biomux.errors import TrainingError
 from biomux.learn.encoders.transformer import Transformer
 from biomux.learn.heads import HEADS
 from biomux.learn.model import Model, TorchSession
-from biomux.learn.run import recipe_of
+from biomux.recipes.read import of_run
 from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _model(folder: Path, encoder: dict[str, Any], tasks: tuple[Tagging, ...]) ->
     body = AutoModel.from_config(AutoConfig.for_model(encoder["model_type"], **settings))
     if hasattr(body, "pooler"):
         body.pooler = None
-    recipe = recipe_of(folder)
+    recipe = of_run(folder)
     heads = {}
     for task in tasks:
         head = recipe.tasks[task.name].head or recipe.model.head

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, TrainingError
 from biomux.recipes.schema import Recipe
 
 if TYPE_CHECKING:
@@ -40,6 +40,16 @@ def check(raw: dict[str, Any], *, where: str) -> Recipe:
     except ValidationError as error:
         said = "; ".join(_sentence(dict(problem)) for problem in error.errors())
         raise RecipeError("BX302", said, where=where, hint="see docs/recipes.md") from None
+
+
+def of_run(folder: Path) -> Recipe:
+    """The recipe that a run was made with, as it stands in the run's folder."""
+    path = folder / "recipe.yaml"
+    if not path.is_file():
+        raise TrainingError(
+            "BX405", "there is no run here", where=str(folder), hint="name the folder that `biomux train` made"
+        )
+    return read(str(path))
 
 
 def names() -> list[str]:
