@@ -9,8 +9,6 @@ import os
 import secrets
 import shutil
 import sys
-import tarfile
-import zipfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,14 +16,16 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from biomux.errors import FormatError, UsageError
+from biomux.formats.archive import SUFFIXES, open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from biomux.formats.archive import Archive
+
 Name = TypeVar("Name", str, Path)
 
 GZIP_MAGIC = b"\x1f\x8b"
-_TAR = (".tar", ".tar.gz", ".tgz")
 MAX_LINE = 64 * 1024 * 1024
 """Bytes in one line: the longest record of a line-based format that is read."""
 
@@ -138,7 +138,7 @@ def files(where: str | Path) -> Iterator[Path]:
 
 def is_archive(path: Path) -> bool:
     """Whether `sources` looks inside: a zip or tar file, by its name."""
-    return path.name.endswith((".zip", *_TAR))
+    return path.name.endswith(SUFFIXES)
 
 
 def position(stream: BinaryIO) -> int:
@@ -278,52 +278,25 @@ def _without_texts(found: list[Name]) -> Iterator[Name]:
 def _file_sources(path: Path) -> Iterator[Source]:
     if not path.is_file():
         yield _of_pipe(str(path), lambda: _open_file(path))
-    elif path.name.endswith(".zip"):
-        yield from _zip_sources(path)
-    elif path.name.endswith(_TAR):
-        yield from _tar_sources(path)
+    elif is_archive(path):
+        yield from _member_sources(path)
     else:
         yield of_path(path)
 
 
-def _zip_sources(path: Path) -> Iterator[Source]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not name.endswith("/") and _wanted(name)]
-            for name in _without_texts(sorted(names)):
-                yield _of_member(path, archive, name)
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise FormatError(
-            "BX112", f"the archive is damaged: {error}", where=str(path), hint="fetch it again"
-        ) from error
+def _member_sources(path: Path) -> Iterator[Source]:
+    with open_archive(path) as archive:
+        for name in _without_texts(sorted(filter(_wanted, archive.names))):
+            yield _of_member(path, archive, name)
 
 
-def _of_member(path: Path, archive: zipfile.ZipFile, name: str) -> Source:
+def _of_member(path: Path, archive: Archive, name: str) -> Source:
     def companion(other: str) -> Source | None:
         beside = str(PurePosixPath(name).with_name(other))
-        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive.NameToInfo]
+        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive.names]
         return _of_member(path, archive, found[0]) if found else None
 
-    try:
-        data = archive.read(name)
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise FormatError(
-            "BX112", f"the archive is damaged: {error}", where=f"{path}!{name}", hint="fetch it again"
-        ) from error
-    return replace(of_bytes(f"{path}!{name}", data), companion=companion)
-
-
-def _tar_sources(path: Path) -> Iterator[Source]:
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                stream = archive.extractfile(member) if member.isfile() and _wanted(member.name) else None
-                if stream is not None:
-                    yield of_bytes(f"{path}!{member.name}", stream.read())
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(
-            "BX112", f"the archive is damaged: {error}", where=str(path), hint="fetch it again"
-        ) from error
+    return replace(of_bytes(f"{path}!{name}", archive.read(name)), companion=companion)
 
 
 def _open_file(path: Path) -> BinaryIO:

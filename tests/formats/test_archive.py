@@ -1,0 +1,79 @@
+"""Archives: files beside each other find each other, in whatever order they were packed; damage is told."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from biomux import formats
+from biomux.errors import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAIR = {"set/b.ann": "T1\tGene 0 4\tTP53\n", "set/a.txt": "BRCA1", "set/b.txt": "TP53 it is", "set/a.ann": ""}
+
+
+def packed(path: Path, files: dict[str, str]) -> Path:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+        return path
+    with tarfile.open(path, "w:gz" if path.name.endswith("gz") else "w") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("name", ["pairs.zip", "pairs.tar", "pairs.tar.gz", "pairs.tgz"])
+def test_pairs_of_files_in_an_archive_are_read_together(tmp_path: Path, name: str) -> None:
+    documents = list(formats.read(packed(tmp_path / name, PAIR)))
+
+    assert [(document.id, document.text) for document in documents] == [("a", "BRCA1"), ("b", "TP53 it is")]
+    assert documents[1].mention(documents[1].spans[0]) == "TP53"
+
+
+@pytest.mark.parametrize("name", ["twice.zip", "twice.tar"])
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+def test_a_name_stored_twice_is_the_later_file_once(tmp_path: Path, name: str) -> None:
+    path = packed(tmp_path / name, {"a.txt": "first"})
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("a.txt", "second")
+    else:
+        with tarfile.open(path, "a") as appended:
+            member = tarfile.TarInfo("a.txt")
+            member.size = 6
+            appended.addfile(member, io.BytesIO(b"second"))
+
+    assert [document.text for document in formats.read(path)] == ["second"]
+
+
+@pytest.mark.parametrize("name", ["cut.zip", "cut.tar", "cut.tar.gz", "empty.zip", "empty.tar", "empty.tar.gz"])
+def test_a_damaged_archive_is_told_in_one_line(tmp_path: Path, name: str) -> None:
+    path = packed(tmp_path / name, PAIR)
+    path.write_bytes(b"" if name.startswith("empty") else path.read_bytes()[:100])
+
+    with pytest.raises(FormatError) as told:
+        list(formats.read(path))
+
+    assert told.value.code == "BX112"
+    assert "\n" not in str(told.value)
+
+
+def test_a_member_behind_a_password_is_told(tmp_path: Path) -> None:
+    path = packed(tmp_path / "secret.zip", {"a.txt": "text"})
+    raw = bytearray(path.read_bytes())
+    raw[6] |= 1  # the flag of encryption, in the member's own header
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1  # and in the directory's
+    path.write_bytes(raw)
+
+    with pytest.raises(FormatError, match=r"BX112: .*secret\.zip!a\.txt: the archive cannot be read"):
+        list(formats.read(path))
