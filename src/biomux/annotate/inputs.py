@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -73,6 +74,19 @@ class Inputs:
         if found is None or any(map(is_archive, found)):
             return None
         return sum(path.stat().st_size for path in found)
+
+    def fingerprint(self) -> str:
+        """What the inputs are: texts as they stand; files by name, size and time of change. Of a pipe only that it is one."""
+        listing = hashlib.sha256()
+        for argument in self.arguments:
+            if argument == "-" or self._is_text(argument):
+                listing.update(b"text\0" + argument.encode("utf-8", "surrogateescape") + b"\0")
+                continue
+            for path in files(argument):
+                stat = path.stat()
+                what = f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\0" if path.is_file() else "pipe\0"
+                listing.update(what.encode("utf-8", "surrogateescape"))
+        return listing.hexdigest()
 
     @property
     def done(self) -> int:

@@ -6,30 +6,32 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.errors import BiomuxError
+
+LOADER = "biomux.engine.load:load"
 
 
 @dataclass(frozen=True)
 class Settings:
     """A bundle and what `Annotator.annotate` is asked for; plain values only.
 
-    `loader` is the dotted name of a function that makes the annotator (`module:function`, called with `bundle`, `threads`): `biomux.engine.load:load`
-    unless a test or another runtime brings its own.
+    `threshold` are pairs of a type and a score, "*" for all other types. `loader` names the function that makes the annotator
+    (`module:function`, called with the bundle and `threads`), should another runtime or a test bring its own.
     """
 
     bundle: str | None = None
     types: tuple[str, ...] | None = None
     heads: tuple[str, ...] | None = None
-    threshold: Mapping[str, float] | None = None
+    threshold: tuple[tuple[str, float], ...] | None = None
     precision: float | None = None
     resolve: bool = False
     abbreviations: bool = False
     strict: bool = False
-    loader: str = "biomux.engine.load:load"
+    loader: str = LOADER
 
     def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
         """Load the annotator."""
@@ -51,19 +53,31 @@ class Settings:
             documents,
             types=self.types,
             heads=self.heads,
-            threshold=self.threshold,
+            threshold=None if self.threshold is None else dict(self.threshold),
             precision=self.precision,
             resolve=self.resolve,
             abbreviations=self.abbreviations,
             on_error=on_error,
         )
 
+    def fingerprint(self) -> str:
+        """The checksum of the bundle: of its manifest, which has those of all its files."""
+        if self.loader != LOADER:
+            return self.loader
+        import hashlib
+
+        from biomux.engine import bundle, load
+
+        folder = load.find(self.bundle)
+        bundle.read_manifest(folder)
+        return hashlib.sha256((folder / bundle.MANIFEST).read_bytes()).hexdigest()
+
     def to_json(self) -> dict[str, Any]:
         """What decides the output, as JSON values: the same settings give the same value."""
         return {
             "types": None if self.types is None else sorted(self.types),
             "heads": None if self.heads is None else sorted(self.heads),
-            "threshold": None if self.threshold is None else dict(sorted(self.threshold.items())),
+            "threshold": None if self.threshold is None else dict(sorted(self.threshold)),
             "precision": self.precision,
             "resolve": self.resolve,
             "abbreviations": self.abbreviations,

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biomux import formats
-from biomux.cli.display import note, sentence
+from biomux.cli.display import note, progress, sentence
+from biomux.cli.tally import Losses
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from biomux.annotate.job import Goal
     from biomux.annotate.settings import Settings
     from biomux.annotate.tally import Tally
     from biomux.document import Document
     from biomux.errors import BiomuxError
-
-TABLE = "tsv"
-"""A table of mentions: beside the formats, since it does not hold the text."""
 
 FAILED = 3
 """The exit code when all is done but some documents failed."""
@@ -32,7 +30,7 @@ SHOWN = 20
 
 
 def _complete(incomplete: str) -> list[str]:
-    return [name for name in [*formats.names(), TABLE] if name.startswith(incomplete)]
+    return [name for name in [*formats.names(), "tsv"] if name.startswith(incomplete)]
 
 
 def command(
@@ -44,7 +42,7 @@ def command(
         ),
     ],
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output", "-o", metavar="OUT", help="A file, or a folder (ends in /) that is filled with parts."
         ),
@@ -96,9 +94,26 @@ def command(
         bool, typer.Option("--strict", help="A document of which a character was not read fails.")
     ] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Text with entities in brackets, without colours.")] = False,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=1, help="Processes that annotate, with -o.")
+    ] = 1,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of each process; else all cores.")
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, help="Threads of each process; else all cores are shared out."),
     ] = None,
+    part_size: Annotated[
+        int,
+        typer.Option(
+            "--part-size",
+            metavar="N",
+            min=1,
+            help="Characters of text in a part: a stopped run loses one for each worker.",
+        ),
+    ] = 1_000_000,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the parts in a folder.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew what was stopped, instead of going on with it.")
+    ] = False,
 ) -> None:
     """Find genes, chemicals, diseases and more in texts and files.
 
@@ -108,15 +123,21 @@ def command(
     Without OUT a terminal shows the text in colours with a label below each entity; a pipe gets Biomux JSON lines, one document a
     line. --plain gives text with entities in brackets, and --format tsv a table of entities, in both.
 
-    A document that fails is told, and the rest goes on. The exit code is 0 when all is done, 3 if a document failed, and 2 on an error that
+    With -o the work is done in parts, by several processes if --workers says so. A stopped run, even one that was killed, goes on where it
+    stopped when the same command is given again, and ends with the same bytes. If OUT is a folder the parts stay there.
+
+    A document that fails is told, with -o in an error file (OUT.errors.jsonl, OUT/errors.jsonl), and the rest goes on. The exit code is 0 when all is done, 3 if a document failed, and 2 on an error that
     ended the run.
 
     Examples:
 
         biomux annotate "Aspirin inhibits COX-2 in mice."
         biomux annotate abstracts/ --types gene,disease -o entities.jsonl
+        biomux annotate 'pubmed/*.xml.gz' -o annotated/ --gzip --workers 4
+        biomux annotate corpus.pubtator --heads bc5cdr --threshold 0.5 -o corpus.bioc.xml
         zcat abstracts.xml.gz | biomux annotate - --format tsv | cut -f 5
     """
+    from biomux.annotate.job import goal
     from biomux.annotate.settings import Settings
 
     settings = Settings(
@@ -129,8 +150,23 @@ def command(
         abbreviations=abbreviations,
         strict=strict,
     )
-    way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
-    if _stream(inputs, settings, way=way, from_=from_, texts=text, threads=threads).failed:
+    if output is not None and output != "-":
+        if plain:
+            raise UsageError("BX001", "--plain is for what is shown", hint="leave it or -o out")
+        failed = _job(
+            inputs,
+            settings,
+            goal=goal(output, format, gzip=gzip),
+            reading=(from_, text),
+            shape=(workers, threads, part_size),
+            restart=restart,
+        )
+    else:
+        if workers > 1:
+            raise UsageError("BX001", "several workers need a target", hint="name one with -o")
+        way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
+        failed = _stream(inputs, settings, way=way, from_=from_, texts=text, threads=threads)
+    if failed:
         raise typer.Exit(FAILED)
 
 
@@ -143,7 +179,7 @@ def _names(listed: str | None) -> tuple[str, ...] | None:
     return names
 
 
-def _thresholds(options: list[str] | None) -> dict[str, float] | None:
+def _thresholds(options: list[str] | None) -> tuple[tuple[str, float], ...] | None:
     """Thresholds by type; that of all others under "*"."""
     if not options:
         return None
@@ -154,13 +190,13 @@ def _thresholds(options: list[str] | None) -> dict[str, float] | None:
             found[name.strip() or "*"] = float(number)
         except ValueError:
             raise UsageError("BX001", f"{part!r} is no threshold", hint="write 0.5, or gene=0.7") from None
-    return found
+    return tuple(found.items())
 
 
 def _stream(
     arguments: list[str], settings: Settings, *, way: str, from_: str | None, texts: bool, threads: int | None
-) -> Tally:
-    """Annotate and show, document by document."""
+) -> int:
+    """Annotate and show, document by document. How many failed."""
     from biomux.annotate.inputs import Inputs
     from biomux.annotate.tally import Tally
 
@@ -168,7 +204,8 @@ def _stream(
     failures = _Failures()
     inputs = Inputs(arguments, format=from_, texts=texts, on_error=failures)
     inputs.places()
-    writer = _writer(way)
+    losses = Losses(strict=False, at_once=False)
+    writer = _writer(way, losses)
     annotator = settings.annotator(threads=threads, chunk=20_000 if way in ("terminal", "plain") else None)
     begun = time.perf_counter()
 
@@ -180,20 +217,76 @@ def _stream(
     writer(annotated())
     sys.stdout.flush()
     tally.failed = failures.count
-    tell(tally, time.perf_counter() - begun)
-    return tally
+    losses.report()
+    tell(tally, tally.words, time.perf_counter() - begun)
+    return tally.failed
 
 
-def _writer(way: str):  # type: ignore[no-untyped-def]
+def _job(
+    arguments: list[str],
+    settings: Settings,
+    *,
+    goal: Goal,
+    reading: tuple[str | None, bool],
+    shape: tuple[int, int | None, int],
+    restart: bool,
+) -> int:
+    """Annotate into a file or folder, in parts. How many documents failed."""
+    from biomux.annotate.inputs import Inputs
+    from biomux.annotate.run import Step, run
+
+    inputs = Inputs(arguments, format=reading[0], texts=reading[1])
+    workers, threads, part_size = shape
+    total = inputs.size()
+    losses = Losses(strict=False, at_once=False)
+    kept = words = 0
+    begun = time.perf_counter()
+    with progress("annotating", total=total, unit="bytes" if total else "documents") as shown:
+
+        def listen(step: Step) -> None:
+            nonlocal kept, words
+            reached = step.reached if total else shown.done + step.done.tally.documents
+            if not step.fresh:
+                kept += 1
+                shown.skip(reached)
+                return
+            words += step.done.tally.words
+            shown.what = f"annotating, {words / (time.perf_counter() - begun):,.0f} words/s"
+            shown.reach(max(reached, shown.done))
+
+        tally = run(
+            inputs,
+            goal,
+            settings,
+            workers=workers,
+            threads=threads,
+            part_size=part_size,
+            restart=restart,
+            listen=listen,
+            on_loss=losses,
+        )
+    seconds = time.perf_counter() - begun
+    if kept:
+        note(f"went on with a stopped run, of which {_count(kept, 'part was', 'parts were')} there")
+    elif not words and tally.words:
+        note("nothing to do: it is there and whole")
+    losses.report()
+    tell(tally, words, seconds)
+    if tally.failed:
+        note(f"failures are listed in {goal.errors}")
+    return tally.failed
+
+
+def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
     from biomux.cli import show
 
-    shown = {"terminal": show.terminal, "plain": show.plain, TABLE: show.table}
+    shown = {"terminal": show.terminal, "plain": show.plain, "tsv": show.table}
     if way in shown:
         return shown[way]
-    chosen = formats.get(way)
-    if chosen.write is None:
+    write = formats.get(way).write
+    if write is None:
         raise UsageError("BX120", f"format {way!r} is not written to a stream", hint="name a target with -o")
-    return lambda documents: chosen.write(documents, sys.stdout.buffer, on_loss=formats.ignore)
+    return lambda documents: write(documents, sys.stdout.buffer, on_loss=losses)
 
 
 class _Failures:
@@ -210,9 +303,9 @@ class _Failures:
             note("failed: more, which are counted only")
 
 
-def tell(tally: Tally, seconds: float) -> None:
-    """The summary, on stderr."""
-    rate = f", {tally.words / seconds:,.0f} words per second" if seconds > 0 and tally.words else ""
+def tell(tally: Tally, words: int, seconds: float) -> None:
+    """The summary, on stderr. `words` are those that took the `seconds`."""
+    rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
     total = sum(tally.entities.values())
     note(
         f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}; "

@@ -36,13 +36,16 @@ def table(
 
 
 class Progress:
-    """How far something is: `advance` by what has been done since the last call, or say how far it has come with `reach`."""
+    """How far something is: `advance` by what has been done since the last call, or say how far it has come with `reach`.
+
+    `what` may be changed on the way.
+    """
 
     every = EVERY_SECONDS
 
     def __init__(self, what: str, *, total: float | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
-        self.done = 0.0
+        self.done = self._before = 0.0
         self._begun = self._told = time.monotonic()
 
     def advance(self, amount: float) -> None:
@@ -54,6 +57,10 @@ class Progress:
             self._told = time.monotonic()
             self._tell()
 
+    def skip(self, amount: float) -> None:
+        """As `reach`, for what had been done before: it says nothing about the time left."""
+        self._before = self.done = amount
+
     def due(self) -> bool:
         """Whether it is time to show something: ask before measuring what costs time to measure."""
         return time.monotonic() - self._told >= self.every
@@ -64,7 +71,8 @@ class Progress:
         if not self.total:
             return f"{self.what}: {done}"
         share = min(self.done / self.total, 1.0)
-        left = (time.monotonic() - self._begun) * (1 - share) / share if share else None
+        ours = self.done - self._before
+        left = (time.monotonic() - self._begun) * max(0.0, self.total - self.done) / ours if ours > 0 else None
         remaining = "" if left is None else f", {duration(left)} left"
         return f"{self.what}: {done} of {amount(self.total, self.unit)} ({share:.0%}){remaining}"
 
@@ -99,7 +107,7 @@ def progress(what: str, *, total: float | None = None, unit: str = "documents") 
             every = 0.1
 
             def _tell(self) -> None:
-                shown.update(task, completed=int(self.done))
+                shown.update(task, completed=int(self.done), description=self.what)
 
         yield Bar(what, total=total, unit=unit)
 

@@ -6,16 +6,14 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from biomux.annotate import table as mentions
 from biomux.cli import render
 from biomux.cli.display import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
 
     from biomux.document import Document
-
-COLUMNS = ("document", "start", "end", "type", "mention", "score", "head")
 
 
 def terminal(documents: Iterable[Document]) -> None:
@@ -44,17 +42,7 @@ def plain(documents: Iterable[Document]) -> None:
 def table(documents: Iterable[Document]) -> None:
     """One line a mention, tab-separated."""
     sys.stdout.flush()
-    write_table(documents, sys.stdout.buffer)
-
-
-def write_table(documents: Iterable[Document], stream: BinaryIO) -> None:
-    """One line a mention, tab-separated, after a line of column names. Tabs and line ends in a mention are written as escapes."""
-    stream.write("\t".join(COLUMNS).encode() + b"\n")
-    for document in documents:
-        for span in document.spans:
-            score = "" if span.score is None else f"{span.score:.4f}"
-            cells = (document.id, span.start, span.end, span.type, document.mention(span), score, span.head or "")
-            stream.write("\t".join(map(sentence, cells)).encode("utf-8", "backslashreplace") + b"\n")
+    mentions.write(documents, sys.stdout.buffer)
 
 
 def _titled(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:

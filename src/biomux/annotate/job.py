@@ -1,0 +1,181 @@
+"""A job: inputs, settings and a target, and the folder in which its parts are made until it is whole.
+
+    OUT/ (a folder)                   OUT (a file)
+    ├── part-00000.jsonl              .OUT.biomux/
+    ├── …                             ├── job.json
+    ├── errors.jsonl   if any         ├── part-00000.jsonl
+    ├── manifest.json  when whole     ├── part-00000.json
+    └── .biomux/       until then     └── …
+        ├── job.json
+        └── part-00000.json
+
+`job.json` says what the job is. A run that finds one goes on with it if it is the same job, and refuses otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux import __version__, formats
+from biomux.annotate import table
+from biomux.errors import AnnotateError, UsageError
+from biomux.formats.source import target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from biomux.annotate.inputs import Inputs
+    from biomux.annotate.settings import Settings
+
+MANIFEST = "manifest.json"
+ERRORS = "errors.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Where the output goes, and as what. `parts`: a folder of parts; else one file (or, for formats of several files, a folder)."""
+
+    path: Path
+    format: str
+    parts: bool
+    suffix: str
+
+    @property
+    def work(self) -> Path:
+        """The hidden folder of what is not yet whole."""
+        return self.path / ".biomux" if self.parts else self.path.with_name(f".{self.path.name}.biomux")
+
+    @property
+    def errors(self) -> Path:
+        """Where failures are told."""
+        return self.path / ERRORS if self.parts else self.path.with_name(f"{self.path.name}.{ERRORS}")
+
+
+def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
+    """What a target's name and a format ask for. A folder (it exists, or its name ends in /) is filled with parts."""
+    path = Path(where)
+    folder = where.endswith(("/", os.sep)) or path.is_dir()
+    if gzip and not folder:
+        raise UsageError("BX001", "--gzip is for folders of parts", hint="let the name of a file end in .gz")
+    if format == table.NAME:
+        return Goal(_real(path), table.NAME, folder, ".tsv.gz" if gzip else ".tsv")
+    chosen = formats.get(format or "jsonl") if folder or format else formats.guess_target(path)
+    if chosen.write is None and chosen.write_folder is None:
+        raise UsageError("BX120", f"format {chosen.name!r} can only be read", hint="write to another format")
+    parts = folder and chosen.write is not None
+    if folder and not parts and path.exists():
+        raise UsageError("BX002", "the target folder exists already", where=where, hint="remove it or name another")
+    return Goal(_real(path), chosen.name, parts, chosen.suffixes[0] + (".gz" if gzip else ""))
+
+
+def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int) -> dict[str, Any]:
+    """What decides the output's bytes, as JSON values."""
+    return {
+        "biomux": __version__,
+        "bundle": settings.fingerprint(),
+        "inputs": inputs.fingerprint(),
+        "--from": inputs.format,
+        "--format": goal.format,
+        "--gzip": goal.suffix.endswith(".gz"),
+        "--part-size": part_size,
+        **{f"--{name}": value for name, value in settings.to_json().items()},
+    }
+
+
+@contextmanager
+def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> Iterator[bool]:
+    """The job's work folder, made or gone on with, held against other runs. True if there is work left to do.
+
+    A folder in which no part was made is taken away again when the run fails.
+    """
+    _must_be_ours(goal)
+    if restart:
+        discard(goal)
+    if goal.parts and (goal.path / MANIFEST).is_file():
+        _must_be_same(json.loads((goal.path / MANIFEST).read_bytes())["job"], described, goal)
+        shutil.rmtree(goal.work, ignore_errors=True)
+        yield False
+        return
+    fresh = goal.parts and not goal.path.exists()
+    try:
+        goal.work.mkdir(parents=goal.parts, exist_ok=True)
+    except FileNotFoundError:
+        raise UsageError("BX002", f"there is no folder {str(goal.path.parent)!r}", hint="make it first") from None
+    with _held(goal):
+        kept = goal.work / "job.json"
+        if kept.is_file():
+            _must_be_same(json.loads(kept.read_bytes()), described, goal)
+        else:
+            with target(kept) as stream:
+                stream.write(json.dumps(described, indent=1).encode() + b"\n")
+        try:
+            yield True
+        finally:
+            if goal.work.is_dir() and not any(goal.work.glob("part-*")):
+                shutil.rmtree(goal.work, ignore_errors=True)
+                if fresh and not any(goal.path.iterdir()):
+                    goal.path.rmdir()
+
+
+def discard(goal: Goal) -> None:
+    """Take away what an earlier run made and nothing else."""
+    if goal.work.is_dir():
+        with _held(goal):
+            shutil.rmtree(goal.work)
+    if goal.parts and (goal.path / MANIFEST).is_file():
+        made = json.loads((goal.path / MANIFEST).read_bytes())
+        (goal.path / MANIFEST).unlink()
+        for part in made["parts"]:
+            (goal.path / Path(part["file"]).name).unlink(missing_ok=True)
+        (goal.path / ERRORS).unlink(missing_ok=True)
+
+
+def _real(path: Path) -> Path:
+    """A link's target is what is replaced, not the link."""
+    return path.resolve() if path.is_symlink() else path
+
+
+def _must_be_ours(goal: Goal) -> None:
+    """A folder to be filled is new, empty, or has been begun or filled by us."""
+    if not goal.parts or not goal.path.exists() or goal.work.is_dir() or (goal.path / MANIFEST).is_file():
+        return
+    if any(not path.name.startswith(".") for path in goal.path.iterdir()):
+        raise AnnotateError(
+            "BX605", "the folder holds other things", where=str(goal.path), hint="name a new or empty folder"
+        )
+
+
+def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
+    other = [name for name in {**kept, **described} if kept.get(name) != described.get(name)]
+    if other:
+        names = ", ".join({"biomux": "version of Biomux"}.get(name, name) for name in other)
+        raise AnnotateError(
+            "BX605",
+            f"the run that is here was of other values: {names}",
+            where=str(goal.path),
+            hint="give the same command to go on with it, name another target, or begin anew with --restart",
+        )
+
+
+@contextmanager
+def _held(goal: Goal) -> Iterator[None]:
+    """Nobody else works on it. The lock ends with the process, however that ends."""
+    with (goal.work / "lock").open("ab") as stream:
+        try:
+            import fcntl
+        except ImportError:  # no such locks on this system: parts are idempotent, so two runs only waste time
+            yield
+            return
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise AnnotateError(
+                "BX605", "another run is writing it", where=str(goal.path), hint="wait for it, or stop it"
+            ) from None
+        yield

@@ -1,0 +1,180 @@
+"""A job from beginning to end: inputs are cut into parts, parts are annotated, and what is whole takes its place.
+
+A run that was stopped, in whatever way, goes on when the same is asked for again, and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from biomux import formats
+from biomux.annotate import job, table
+from biomux.annotate.inputs import is_text
+from biomux.annotate.parts import CHARACTERS, Failures, cut
+from biomux.annotate.tally import Tally
+from biomux.annotate.work import Work, done, write
+from biomux.annotate.workers import annotate_parts
+from biomux.errors import AnnotateError, UsageError
+from biomux.formats import Loss
+from biomux.formats.source import folder_target, target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.annotate.inputs import Inputs
+    from biomux.annotate.job import Goal
+    from biomux.annotate.parts import Part
+    from biomux.annotate.settings import Settings
+    from biomux.annotate.work import Done
+    from biomux.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part is there. `fresh`: it was made by this run and not by an earlier one."""
+
+    done: Done
+    reached: int
+    fresh: bool
+
+
+def run(
+    inputs: Inputs,
+    goal: Goal,
+    settings: Settings,
+    *,
+    workers: int = 1,
+    threads: int | None = None,
+    part_size: int = CHARACTERS,
+    restart: bool = False,
+    listen: Callable[[Step], None] = lambda _: None,
+    on_loss: Callable[[Loss], None] = formats.ignore,
+) -> Tally:
+    """Annotate the inputs into the goal. `threads` are those of each worker: by default all workers together take all cores."""
+    failures = Failures()
+    inputs.on_error = failures
+    _must_be_apart(inputs, goal)
+    if goal.path.exists() and not goal.path.is_file() and not goal.path.is_dir():
+        raise UsageError(
+            "BX002", "the target is no ordinary file", where=str(goal.path), hint="use - or a pipe for that"
+        )
+    described = job.describe(inputs, settings, goal, part_size=part_size)
+    with job.opened(goal, described, restart=restart) as needed:
+        if not needed:
+            return Tally.of_json(json.loads((goal.path / job.MANIFEST).read_bytes())["tally"])
+        work = Work(
+            folder=str(goal.path if goal.parts else goal.work),
+            notes=str(goal.work),
+            settings=settings,
+            format=goal.format if goal.parts else "jsonl",
+            suffix=goal.suffix if goal.parts else ".jsonl",
+            threads=threads or max(1, cores() // workers),
+        )
+        parts = cut(inputs.documents(), failures, characters=part_size, reached=lambda: inputs.done)
+        made: dict[int, Done] = {}
+
+        def missing() -> Iterator[Part]:
+            for part in parts:
+                found = done(part, work)
+                if found is None:
+                    yield part
+                elif found.of != part.sha256:
+                    raise _changed(part, goal)
+                else:
+                    made[part.index] = found
+                    listen(Step(found, part.reached, fresh=False))
+
+        for part, found in annotate_parts(missing(), work, workers=workers):
+            made[found.index] = found
+            listen(Step(found, part.reached, fresh=True))
+        whole = [made[index] for index in range(len(made))]
+        return _finish(whole, goal, described, on_loss)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss: Callable[[Loss], None]) -> Tally:
+    tally = sum((part.tally for part in whole), Tally())
+    for part in whole:
+        for feature, (count, document, detail) in part.losses.items():
+            on_loss(Loss(document, feature, count, detail))
+    _write_errors(whole, goal)
+    if goal.parts:
+        for leftover in goal.path.glob(".part-*.part"):
+            leftover.unlink(missing_ok=True)
+        listed = [
+            {"file": part.file, "size": part.size, "sha256": part.sha256, "documents": part.tally.documents}
+            for part in whole
+        ]
+        with target(goal.path / job.MANIFEST) as stream:
+            manifest = {"job": described, "tally": tally.to_json(), "parts": listed}
+            stream.write(json.dumps(manifest, indent=1).encode() + b"\n")
+    else:
+        _join([goal.work / part.file for part in whole], goal, on_loss)
+    shutil.rmtree(goal.work)
+    return tally
+
+
+def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> None:
+    """One file of all parts, made in the work folder and moved from there to its place."""
+
+    def documents() -> Iterator[Document]:
+        for file in files:
+            yield from formats.read(file, format="jsonl")
+
+    if goal.format != table.NAME and formats.get(goal.format).write is None:
+        writer = formats.get(goal.format).write_folder
+        assert writer is not None
+        with folder_target(goal.path) as folder:
+            writer(documents(), folder, on_loss=on_loss)
+        return
+    joined = goal.work / "whole" / goal.path.name
+    joined.parent.mkdir(exist_ok=True)
+    with target(joined) as stream:
+        if goal.format == "jsonl":
+            for file in files:
+                with file.open("rb") as part:
+                    shutil.copyfileobj(part, stream, 1 << 20)
+        else:
+            write(documents(), stream, format=goal.format, on_loss=on_loss)
+    joined.replace(goal.path)
+
+
+def _write_errors(whole: list[Done], goal: Goal) -> None:
+    """Every failure on a line of its own; no file where there is none."""
+    if not any(part.failures for part in whole):
+        goal.errors.unlink(missing_ok=True)
+        return
+    with target(goal.errors) as stream:
+        for part in whole:
+            for failure in part.failures:
+                stream.write(json.dumps(failure).encode() + b"\n")
+
+
+def _must_be_apart(inputs: Inputs, goal: Goal) -> None:
+    """What is written must not be read: neither now nor when the run goes on."""
+    ours = goal.path.resolve()
+    for argument in inputs.arguments if goal.parts and not inputs.texts else ():
+        if not is_text(argument) and Path(argument).is_dir() and Path(argument).resolve() in (ours, *ours.parents):
+            raise UsageError("BX001", "the target lies in an input", where=argument, hint="name a folder elsewhere")
+    for path in inputs.places() or ():
+        found = path.resolve()
+        if found == ours or (goal.parts and ours in found.parents):
+            raise UsageError("BX001", "the target is among the inputs", where=str(path), hint="name another target")
+
+
+def _changed(part: Part, goal: Goal) -> AnnotateError:
+    return AnnotateError(
+        "BX605",
+        f"{part.name} of the run that is here was made of other documents",
+        where=str(goal.path),
+        hint="give the same input to go on with it, name another target, or begin anew with --restart",
+    )

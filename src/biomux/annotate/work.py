@@ -1,0 +1,132 @@
+"""The unit of work: one part of the input becomes one part of the output.
+
+`annotate_part` is a plain function of plain values. It may run in this process, in another, or on another machine that sees the same folder; it
+may run twice, also at the same time: the bytes are the same, and a file appears under its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux import formats
+from biomux.annotate import table
+from biomux.annotate.parts import Failures
+from biomux.annotate.tally import Tally
+from biomux.formats.source import of_bytes, target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from biomux.annotate.parts import Failure, Part
+    from biomux.annotate.settings import Settings
+    from biomux.document import Document
+    from biomux.engine.annotator import Annotator
+    from biomux.formats import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Where parts go and how: the files to `folder`, the notes on each to `notes`; `suffix` ends in `.gz` for compressed parts."""
+
+    folder: str
+    notes: str
+    settings: Settings
+    format: str = "jsonl"
+    suffix: str = ".jsonl"
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A part that is made: what of, its file, and what it counts. `losses` are those of its format: feature → number, document, detail."""
+
+    index: int
+    of: str
+    file: str
+    size: int
+    sha256: str
+    tally: Tally
+    failures: tuple[Failure, ...]
+    losses: dict[str, tuple[int, str, str]]
+
+
+def annotate_part(part: Part, work: Work) -> Done:
+    """Annotate a part and write it, unless that has been done."""
+    found = done(part, work)
+    if found is not None and found.of == part.sha256:
+        return found
+    failures, tally, losses = Failures(), Tally(), _Losses()
+    read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl")
+    annotator = _annotator(work.settings, work.threads)
+    annotated = list(work.settings.annotate(annotator, read, on_error=failures.add))
+    for document in annotated:
+        tally.add(document)
+    failed = (*part.failures, *failures.take())
+    tally.failed = len(failed)
+    path = Path(work.folder) / f"{part.name}{work.suffix}"
+    with target(path) as stream:
+        write(annotated, stream, format=work.format, on_loss=losses)
+    content = path.read_bytes()
+    made = Done(
+        part.index,
+        part.sha256,
+        path.name,
+        len(content),
+        hashlib.sha256(content).hexdigest(),
+        tally,
+        failed,
+        losses.sums,
+    )
+    with target(_note(part, work)) as stream:
+        stream.write(json.dumps(asdict(made) | {"tally": tally.to_json()}).encode() + b"\n")
+    return made
+
+
+def done(part: Part, work: Work) -> Done | None:
+    """The part as it was made before, if its file is there and whole. Its `of` tells whether it was made of the same documents."""
+    try:
+        value = json.loads(_note(part, work).read_bytes())
+        if (Path(work.folder) / value["file"]).stat().st_size != value["size"]:
+            return None
+    except (FileNotFoundError, ValueError):
+        return None
+    value["tally"] = Tally.of_json(value["tally"])
+    value["failures"] = tuple(value["failures"])
+    value["losses"] = {feature: tuple(loss) for feature, loss in value["losses"].items()}
+    return Done(**value)
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, format: str, on_loss: Callable[[Loss], None]) -> None:
+    """Write documents in a format of one file, or as a table of mentions."""
+    if format == table.NAME:
+        table.write(documents, stream)
+        return
+    writer = formats.get(format).write
+    assert writer is not None
+    writer(documents, stream, on_loss=on_loss)
+
+
+def _note(part: Part, work: Work) -> Path:
+    return Path(work.notes) / f"{part.name}.json"
+
+
+@lru_cache(maxsize=1)
+def _annotator(settings: Settings, threads: int | None) -> Annotator:
+    """Loaded once in a process."""
+    return settings.annotator(threads=threads)
+
+
+class _Losses:
+    """An `on_loss` that sums by feature, with the first as an example."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, tuple[int, str, str]] = {}
+
+    def __call__(self, loss: Loss) -> None:
+        count, document, detail = self.sums.get(loss.feature, (0, loss.document, loss.detail))
+        self.sums[loss.feature] = count + loss.count, document, detail

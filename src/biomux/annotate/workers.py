@@ -1,0 +1,121 @@
+"""Several processes, each with an annotator of its own, fed with parts.
+
+A worker ends when the process that feeds it is gone, however that ended: then its pipe is closed. What it was making is made whole or not at all.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import traceback
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+from biomux.annotate.work import annotate_part
+from biomux.errors import AnnotateError, BiomuxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from multiprocessing.context import SpawnProcess
+
+    from biomux.annotate.parts import Part
+    from biomux.annotate.work import Done, Work
+
+
+def annotate_parts(parts: Iterable[Part], work: Work, *, workers: int) -> Iterator[tuple[Part, Done]]:
+    """Each part, when it is done; in any order if there are several workers. With one, it is this process that works."""
+    if workers == 1:
+        for part in parts:
+            yield part, annotate_part(part, work)
+        return
+    crew: list[_Worker] = []
+    waiting = iter(parts)
+    upcoming: Part | None = next(waiting, None)
+    try:
+        while upcoming is not None or any(worker.part for worker in crew):
+            free = next((worker for worker in crew if worker.part is None), None)
+            if upcoming is not None and free is None and len(crew) < workers:
+                free = _Worker(work)
+                crew.append(free)
+            if upcoming is not None and free is not None:
+                free.give(upcoming)
+                upcoming = next(waiting, None)
+                continue
+            ready = wait([worker.pipe for worker in crew if worker.part])
+            for worker in crew:
+                if worker.pipe in ready:
+                    yield worker.take()
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+class _Worker:
+    def __init__(self, work: Work) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.part: Part | None = None
+        self._process: SpawnProcess = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def give(self, part: Part) -> None:
+        self.part = part
+        try:
+            self.pipe.send(part)
+        except OSError:
+            raise self._lost() from None
+
+    def take(self) -> tuple[Part, Done]:
+        try:
+            kind, value = self.pipe.recv()
+        except (EOFError, OSError):
+            raise self._lost() from None
+        part, self.part = self.part, None
+        assert part is not None
+        if kind == "error":
+            raise value
+        if kind == "unexpected":
+            raise RuntimeError(value)
+        return part, value
+
+    def end(self) -> None:
+        self.pipe.close()
+        if self.part is not None:
+            self._process.terminate()
+        self._process.join(5)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _lost(self) -> AnnotateError:
+        self._process.join(5)
+        code = self._process.exitcode
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
+        part = self.part.name if self.part else "a part"
+        return AnnotateError(
+            "BX604",
+            f"a worker process ended {how} while it made {part}",
+            hint="give the same command again to go on; if memory ran out, take fewer workers or a smaller --part-size",
+        )
+
+
+def _serve(pipe: Connection[Any, Any], work: Work) -> None:
+    """Make parts until the pipe is closed. Ctrl-C is for the process that feeds us: it ends us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            part = pipe.recv()
+        except (EOFError, OSError):
+            return
+        answer: tuple[str, object]
+        try:
+            answer = "done", annotate_part(part, work)
+        except BiomuxError as error:
+            answer = "error", error
+        except BaseException:  # the process that feeds us shall tell it
+            answer = "unexpected", traceback.format_exc()
+        try:
+            pipe.send(answer)
+        except OSError:
+            return
