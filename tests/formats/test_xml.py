@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import XML_TEXT
 from streams import endless
 
+from biomux import formats
 from biomux.errors import FormatError
 from biomux.formats import of_bytes
 from biomux.formats.xml import MAX_TEXT, attribute, characters, elements, escape
@@ -96,3 +97,18 @@ def test_what_xml_cannot_hold_is_refused(character: str) -> None:
 def test_a_text_too_long_for_parsers_is_not_written() -> None:
     with pytest.raises(FormatError, match="longer than"):
         escape("ä" * (MAX_TEXT // 2 + 1), where="document '1'")
+
+
+@pytest.mark.parametrize("name", ["bioc-xml", "medline", "jats", "rqe", "ddi"])
+def test_xml_of_another_format_is_not_an_empty_file(name: str) -> None:
+    source = of_bytes("a.xml", b"<html>\n<body>hello</body></html>")
+    with pytest.raises(FormatError) as caught:
+        list(formats.read_source(source, format=name))
+    assert caught.value.code == "BX113"
+    assert (caught.value.where or "").startswith("a.xml")
+
+
+def test_a_document_of_another_format_is_not_an_empty_document_of_bioc() -> None:
+    source = of_bytes("a.xml", b'<document id="d1"><sentence id="d1.s0" text="Aspirin."/></document>')
+    with pytest.raises(FormatError, match=r"BX116: .*neither an id nor a passage"):
+        list(formats.read_source(source, format="bioc-xml"))

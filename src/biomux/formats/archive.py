@@ -81,7 +81,7 @@ def _plain(path: Path) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=raw) as packed:
                 shutil.copyfileobj(packed, unpacked, 1 << 20)
             unpacked.seek(0)
-            yield unpacked  # type: ignore[misc]
+            yield unpacked
 
 
 @contextmanager

@@ -33,12 +33,16 @@ def read(
     """A document each; `offsets="bytes"` for files whose producer counted UTF-8 bytes."""
     check_unit(offsets)
     header: Tree = {}
-    for count, element in enumerate(elements(source, "document"), 1):
+    for count, element in enumerate(elements(source, "document", roots=("collection",)), 1):
         if count == 1:
             header = _header(element)
         try:
             document = to_document(
-                _document(element), f"{source.stem}:{count}", line_of(source, element), header=header, offsets=offsets
+                _document(element, line_of(source, element)),
+                f"{source.stem}:{count}",
+                line_of(source, element),
+                header=header,
+                offsets=offsets,
             )
         except FormatError as error:
             on_error(error)
@@ -83,7 +87,10 @@ def _header(document: Element) -> Tree:
     return {name: value for name, value in told.items() if value}
 
 
-def _document(element: Element) -> Tree:
+def _document(element: Element, where: str) -> Tree:
+    if element.find("id") is None and element.find("passage") is None:
+        told = "the document has neither an id nor a passage, so it is none of BioC's"
+        raise FormatError("BX116", told, where=where, hint="check the file's format")
     return {
         "id": element.findtext("id"),
         "infons": _infons(element),

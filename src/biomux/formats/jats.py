@@ -100,7 +100,7 @@ def sniff(name: str, head: bytes) -> bool:
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
     """One document an article."""
-    for number, element in enumerate(elements(source, "{*}article"), 1):
+    for number, element in enumerate(elements(source, "{*}article", roots=("article", "pmc-articleset")), 1):
         where = line_of(source, element)
         try:
             document = _document(element, source.stem if number == 1 else f"{source.stem}:{number}", where)

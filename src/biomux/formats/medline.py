@@ -54,7 +54,7 @@ def read(
 ) -> Iterator[Document]:
     """One document a citation. Daily updates end with PMIDs that were withdrawn: each is told to `on_deleted`."""
     old = b"<MedlineCitationSet" in source.head()
-    for element in elements(source, *(_OLD_TAGS if old else _TAGS)):
+    for element in elements(source, *(_OLD_TAGS if old else _TAGS), roots=("Pubmed", "Medline", "Delete")):
         if element.tag in _DELETED:
             if on_deleted is not None:
                 for gone in element.iter("PMID"):

@@ -32,7 +32,7 @@ BLANKS = " \t\r\n"
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
     """A document a pair."""
-    for element in elements(source, "pair"):
+    for element in elements(source, "pair", roots=("RQE",)):
         try:
             document = _document(element, line_of(source, element))
         except FormatError as error:

@@ -77,7 +77,7 @@ def _file(source: Source) -> Iterator[Document]:
             "BX121",
             f"the file is longer than {MAX_LINE:,} bytes, too long for one document",
             where=source.name,
-            hint="read it by line or by paragraph, or split it",
+            hint="read it with --option by=line or --option by=paragraph, or split it",
         )
     yield Document(source.stem, decode(raw.removeprefix(BOM), source.name))
 
@@ -102,7 +102,7 @@ def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iter
                 "BX121",
                 f"the paragraph is longer than {MAX_LINE:,} characters",
                 where=f"{source.name}:{first}",
-                hint="read it by line",
+                hint="read it with --option by=line",
             )
     if kept:
         yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))

@@ -32,11 +32,12 @@ _ATTRIBUTE_ESCAPES = str.maketrans(
 )
 
 
-def elements(source: Source, *tags: str) -> Iterator[Element]:
+def elements(source: Source, *tags: str, roots: tuple[str, ...] = ()) -> Iterator[Element]:
     """Each element with one of the tags, whole, in the order of their ends; its memory is freed when the next is asked for.
 
     Take what you need before going on. Tags must not nest in one another: the inner would be empty when the outer comes. With
-    namespaces, write `{*}tag`. XML that is not well-formed raises FormatError: nothing after it can be trusted.
+    namespaces, write `{*}tag`. XML that is not well-formed raises FormatError: nothing after it can be trusted. So does a file without
+    any such element, unless its root begins with one of `roots`, as that of an empty set does: it is XML of another format.
     """
     from lxml import etree
 
@@ -68,6 +69,7 @@ def elements(source: Source, *tags: str) -> Iterator[Element]:
             raise _not_well_formed(source, error, None if events is None else events.error_log) from None
         if not checked:
             _refuse_declarations(source, events.root)
+            _refuse_root(source, events.root, tags, roots)
 
 
 def attribute(value: str, *, where: str) -> str:
@@ -117,6 +119,17 @@ def _refuse_declarations(source: Source, root: Element) -> None:
             "the DOCTYPE declares entities, which are never expanded here",
             where=f"{source.name}:{root.sourceline}",
             hint="expand them first with a tool that you trust, such as xmllint --noent",
+        )
+
+
+def _refuse_root(source: Source, root: Element, tags: tuple[str, ...], roots: tuple[str, ...]) -> None:
+    name = str(root.tag).rpartition("}")[2]
+    if roots and not name.startswith(roots):
+        raise FormatError(
+            "BX113",
+            f"there is no <{tags[0].rpartition('}')[2]}> in it, and its root is <{name}>",
+            where=f"{source.name}:{root.sourceline}",
+            hint="check the file's format",
         )
 
 
