@@ -136,7 +136,9 @@ def read_manifest(folder: Path) -> Manifest:
     biomux = whole.text("biomux", longest=80)
     files = whole.object("files")
     whole.end()
-    made = {name: _described(files, name, value) for name, value in files.entries(most=MOST_FILES, longest=1024)}
+    if len(files.values) > MOST_FILES:
+        files.refuse(f"there are more than {MOST_FILES} files")
+    made = {name: _described(files, name, value) for name, value in files.values.items()}
     for name in REQUIRED:
         if name not in made:
             files.refuse(f"{name} is missing")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from biomux.engine.packing import Batch
 
+LARGEST_LOGIT = 1e6
+"""Beyond this a graph is broken; within it no probability overflows."""
+
 
 class OnnxSession:
     """Runs a bundle's graph. `columns` are each head's logits among all."""
@@ -39,6 +42,9 @@ class OnnxSession:
             logits: NDArray[np.float32] = self._session.run(["logits"], inputs)[0]
         except Exception as error:
             raise _failed("run", error) from None
+        # A comparison that a logit which is no number fails too.
+        if logits.size and not max(float(logits.max()), -float(logits.min())) <= LARGEST_LOGIT:
+            raise _failed("run", ArithmeticError("what it computes are no usable numbers"))
         return {name: logits[:, begin:end] for name, (begin, end) in self._columns.items()}
 
 

@@ -29,6 +29,8 @@ PARTS: dict[str, frozenset[str | None]] = {
 }
 """Part → the types of it that may be there; of normalizers and pre-tokenizers also a sequence of these."""
 
+_SEQUENCES = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
+
 
 def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> None:
     """Refuse a tokenizer that is not of the allowed parts, that cuts or pads, or whose pieces the encoder does not have."""
@@ -36,7 +38,7 @@ def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> 
     if not isinstance(whole, dict):
         _refuse("BX516", "this is no tokenizer", where)
     for part, allowed in PARTS.items():
-        for found in _types(whole.get(part), where):
+        for found in _types(whole.get(part), _SEQUENCES.get(part), where):
             if found not in allowed:
                 _refuse("BX516", f"a {part} of type {found!r} is not allowed", where)
     if whole.get("truncation") is not None or whole.get("padding") is not None:
@@ -66,13 +68,13 @@ def build(content: bytes, *, where: str = "tokenizer.json") -> Tokenizer:
         raise BundleError("BX516", f"the tokenizer cannot be built: {error}", where=where, hint=HINT) from None
 
 
-def _types(part: Any, where: str) -> list[str | None]:
-    """The type of a part, or those of the parts in its sequence."""
+def _types(part: Any, sequence: str | None, where: str) -> list[str | None]:
+    """The type of a part, or those of the parts in its sequence, which stand under the key `sequence`."""
     if part is None:
         return [None]
     if not isinstance(part, dict):
         _refuse("BX516", "a part of the tokenizer is no object", where)
-    inner = part.get("normalizers", part.get("pretokenizers")) if part.get("type") == "Sequence" else None
+    inner = part.get(sequence) if sequence is not None and part.get("type") == "Sequence" else None
     if isinstance(inner, list):
         return [one.get("type") if isinstance(one, dict) else "?" for one in inner]
     kind = part.get("type")

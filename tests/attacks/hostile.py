@@ -1,0 +1,418 @@
+"""Hostile bundles. Each function makes one change to the folder of a good bundle; `ATTACKS` says how it must be refused.
+
+An attacker writes the manifest too: unless the attack is on it, checksums are made to fit again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from biomux.engine import bundle, onnx_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Change = Callable[[Any], None]
+
+
+def seal(folder: Path) -> None:
+    """Make the manifest fit the files."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name, described in manifest["files"].items():
+        content = (folder / name).read_bytes()
+        described.update(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def in_json(name: str, change: Change) -> Callable[[Path], None]:
+    """Change the content of a JSON file."""
+
+    def attack(folder: Path) -> None:
+        content = json.loads((folder / name).read_text())
+        change(content)
+        (folder / name).write_text(json.dumps(content))
+        if name != "manifest.json":
+            seal(folder)
+
+    return attack
+
+
+def in_text(name: str, before: str, after: str) -> Callable[[Path], None]:
+    """Replace a text in a file once."""
+
+    def attack(folder: Path) -> None:
+        content = (folder / name).read_text()
+        assert before in content
+        (folder / name).write_text(content.replace(before, after, 1))
+        if name != "manifest.json":
+            seal(folder)
+
+    return attack
+
+
+def in_graph(change: Change) -> Callable[[Path], None]:
+    """Change the ONNX model."""
+
+    def attack(folder: Path) -> None:
+        model = onnx.load_from_string((folder / "graph.onnx").read_bytes())
+        change(model)
+        (folder / "graph.onnx").write_bytes(model.SerializeToString())
+        seal(folder)
+
+    return attack
+
+
+def in_bytes(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """Change the bytes of the ONNX file."""
+
+    def attack(folder: Path) -> None:
+        (folder / "graph.onnx").write_bytes(change((folder / "graph.onnx").read_bytes()))
+        seal(folder)
+
+    return attack
+
+
+def node(model: Any, operator: str) -> Any:
+    return next(one for one in model.graph.node if one.op_type == operator)
+
+
+def rename_file(name: str) -> Change:
+    def change(manifest: Any) -> None:
+        manifest["files"][name] = manifest["files"].pop("card.md")
+
+    return change
+
+
+def put(*path: Any, value: Any) -> Change:
+    """Set a value deep inside."""
+
+    def change(content: Any) -> None:
+        for key in path[:-1]:
+            content = content[key]
+        content[path[-1]] = value
+
+    return change
+
+
+def flip(folder: Path) -> None:
+    content = bytearray((folder / "graph.onnx").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "graph.onnx").write_bytes(content)
+
+
+def link_graph(folder: Path) -> None:
+    (folder / "graph.onnx").rename(folder.parent / "elsewhere.onnx")
+    (folder / "graph.onnx").symlink_to(folder.parent / "elsewhere.onnx")
+
+
+def link_manifest(folder: Path) -> None:
+    (folder / "manifest.json").rename(folder.parent / "elsewhere.json")
+    (folder / "manifest.json").symlink_to(folder.parent / "elsewhere.json")
+
+
+def pipe(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    os.mkfifo(folder / "tokenizer.json")
+
+
+def a_folder(folder: Path) -> None:
+    (folder / "heads.json").unlink()
+    (folder / "heads.json").mkdir()
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    def attack(folder: Path) -> None:
+        (folder / name).unlink()
+
+    return attack
+
+
+def long_manifest(folder: Path) -> None:
+    content = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(content + " " * bundle.LARGEST_MANIFEST)
+
+
+def deep(folder: Path) -> None:
+    (folder / "manifest.json").write_text("[" * 50_000)
+
+
+def stray(folder: Path) -> None:
+    (folder / "weights.bin").write_bytes(b"1234")
+
+
+def external(model: Any) -> None:
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../../../../etc/passwd")
+
+
+def external_quietly(model: Any) -> None:
+    """Data in the file, and a place elsewhere beside them."""
+    model.graph.initializer[0].external_data.add(key="location", value="/etc/passwd")
+
+
+def external_in_attribute(model: Any) -> None:
+    tensor = onnx.TensorProto(data_type=1, dims=[1], data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="/etc/passwd")
+    node(model, "Cast").attribute[0].t.CopyFrom(tensor)
+
+
+def another_operator(model: Any) -> None:
+    node(model, "Relu").op_type = "Loop"
+
+
+def another_domain(model: Any) -> None:
+    node(model, "Relu").domain = "com.example"
+
+
+def function(model: Any) -> None:
+    model.functions.append(
+        helper.make_function("own", "Relu", ["x"], ["y"], [helper.make_node("Abs", ["x"], ["y"])], model.opset_import)
+    )
+
+
+def training(model: Any) -> None:
+    model.training_info.add()
+
+
+def subgraph(model: Any) -> None:
+    inner = helper.make_graph([helper.make_node("Abs", ["x"], ["y"])], "inner", [], [])
+    node(model, "Cast").attribute.append(helper.make_attribute("to", inner))
+
+
+def sparse(model: Any) -> None:
+    values = numpy_helper.from_array(np.ones(1, np.float32), "s")
+    model.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, numpy_helper.from_array(np.zeros(1, np.int64), "i"), [4])
+    )
+
+
+def more_inputs(model: Any) -> None:
+    model.graph.input.append(helper.make_tensor_value_info("path", onnx.TensorProto.STRING, [1]))
+
+
+def other_output(model: Any) -> None:
+    model.graph.output[0].name = "Relu_1"
+
+
+def sequence_input(model: Any) -> None:
+    model.graph.input[0].type.CopyFrom(
+        helper.make_sequence_type_proto(helper.make_tensor_type_proto(onnx.TensorProto.INT64, None))
+    )
+
+
+def many_nodes(model: Any) -> None:
+    model.graph.node.extend(
+        helper.make_node("Abs", ["ids"], [f"x{number}"]) for number in range(onnx_check.MOST_NODES + 1)
+    )
+
+
+def long_name(model: Any) -> None:
+    model.graph.node[0].output[0] = "x" * (onnx_check.LONGEST_NAME + 1)
+
+
+def huge_dimension(model: Any) -> None:
+    del model.graph.initializer[0].dims[:]
+    model.graph.initializer[0].dims.extend([1 << 40, 1 << 40])
+
+
+def metadata(model: Any) -> None:
+    for number in range(onnx_check.MOST_METADATA + 1):
+        model.metadata_props.add(key=str(number), value="{0.__class__}")
+
+
+def description(model: Any) -> None:
+    model.doc_string = "x" * 1000
+
+
+def too_few_data(model: Any) -> None:
+    model.graph.initializer[0].raw_data = model.graph.initializer[0].raw_data[:-4]
+
+
+def texts(model: Any) -> None:
+    model.graph.initializer.append(helper.make_tensor("texts", onnx.TensorProto.STRING, [1], [b"x"]))
+
+
+def constants_only(model: Any) -> None:
+    """Two small constants whose product has no room in memory: a runtime would fold it while it loads."""
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((100_000, 1), np.float32), "tall"))
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((1, 100_000), np.float32), "wide"))
+    model.graph.node.append(helper.make_node("MatMul", ["tall", "wide"], ["bomb"]))
+
+
+def cycle(model: Any) -> None:
+    model.graph.node[0].input[0] = model.graph.node[-1].output[0]
+
+
+def twice(model: Any) -> None:
+    model.graph.node[1].output[0] = model.graph.node[0].output[0]
+
+
+def more_attributes(model: Any) -> None:
+    node(model, "Relu").attribute.append(helper.make_attribute("body", 1))
+
+
+def turned(model: Any) -> None:
+    """Well-formed, and nonsense."""
+    attribute = node(model, "Transpose").attribute[0]
+    del attribute.ints[:]
+    attribute.ints.extend([0, 0, 0, 0])
+
+
+def not_a_number(model: Any) -> None:
+    tensor = next(one for one in model.graph.initializer if one.name == "heads.0.weight")
+    tensor.raw_data = np.full(len(tensor.raw_data) // 4, np.nan, np.float32).tobytes()
+
+
+def lying_example(folder: Path) -> None:
+    lines = (folder / "examples.jsonl").read_text().splitlines()
+    example = json.loads(lines[0])
+    example["spans"] = example["spans"][1:]
+    (folder / "examples.jsonl").write_text(json.dumps(example) + "\n")
+    seal(folder)
+
+
+def lying_logits(folder: Path) -> None:
+    example = json.loads((folder / "examples.jsonl").read_text().splitlines()[0])
+    example["logits"]["drugs"][0][0] += 1.0
+    (folder / "examples.jsonl").write_text(json.dumps(example) + "\n")
+    seal(folder)
+
+
+def pattern(tokenizer: Any) -> None:
+    """A pattern that takes forever on the right text."""
+    tokenizer["pre_tokenizer"] = {
+        "type": "Split",
+        "pattern": {"Regex": "(a+)+$"},
+        "behavior": "Isolated",
+        "invert": False,
+    }
+
+
+def hidden_pattern(tokenizer: Any) -> None:
+    pattern(tokenizer)
+    tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [tokenizer["pre_tokenizer"]]}
+
+
+def hidden_deeper(tokenizer: Any) -> None:
+    hidden_pattern(tokenizer)
+    tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [tokenizer["pre_tokenizer"]]}
+
+
+def two_kinds(tokenizer: Any) -> None:
+    """A sequence that says one thing under one name and another under the other."""
+    pattern(tokenizer)
+    inner = [tokenizer["pre_tokenizer"]]
+    tokenizer["pre_tokenizer"] = {"type": "Sequence", "normalizers": [{"type": "Whitespace"}], "pretokenizers": inner}
+
+
+def cutting(tokenizer: Any) -> None:
+    tokenizer["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+
+
+def overlong_varint(content: bytes) -> bytes:
+    """IR version 10, written in eleven bytes."""
+    assert content[:2] == b"\x08\x0a"
+    return b"\x08" + b"\x8a" + b"\x80" * 9 + b"\x00" + content[2:]
+
+
+ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "no manifest": ("BX501", remove("manifest.json")),
+    "a later version": ("BX502", in_json("manifest.json", put("version", value=2))),
+    "a version that equals 1": ("BX502", in_json("manifest.json", put("version", value=True))),
+    "another format": ("BX502", in_json("manifest.json", put("format", value="zip"))),
+    "one bit flipped": ("BX503", flip),
+    "a file missing": ("BX503", remove("tokenizer.json")),
+    "a size that lies": ("BX503", in_json("manifest.json", put("files", "heads.json", "size", value=3))),
+    "a key twice": ("BX506", in_text("manifest.json", '"version"', '"version": 1, "version"')),
+    "a number that is none": ("BX506", in_text("heads.json", '"temperature": 1.0', '"temperature": NaN')),
+    "a manifest nested deep": ("BX506", deep),
+    "a name that climbs": ("BX507", in_json("manifest.json", rename_file("../card.md"))),
+    "an absolute name": ("BX507", in_json("manifest.json", rename_file("/etc/passwd"))),
+    "a name with a backslash": ("BX507", in_json("manifest.json", rename_file("..\\card.md"))),
+    "a name with a line end": ("BX507", in_json("manifest.json", rename_file("card.md\u2028"))),
+    "the manifest in its own list": ("BX507", in_json("manifest.json", rename_file("manifest.json"))),
+    "a linked graph": ("BX508", link_graph),
+    "a linked manifest": ("BX508", link_manifest),
+    "a pipe to wait for": ("BX508", pipe),
+    "a folder for a file": ("BX508", a_folder),
+    "a graph beyond all size": ("BX509", in_json("manifest.json", put("files", "graph.onnx", "size", value=1 << 40))),
+    "a manifest beyond all size": ("BX509", long_manifest),
+    "an unknown key in the manifest": ("BX510", in_json("manifest.json", put("run", value="rm -rf"))),
+    "a negative size": ("BX510", in_json("manifest.json", put("files", "card.md", "size", value=-1))),
+    "no checksum": ("BX510", in_json("manifest.json", put("files", "card.md", "sha256", value=""))),
+    "a required file not named": ("BX510", in_json("manifest.json", lambda it: it["files"].pop("graph.onnx"))),
+    "an unknown key of a head": ("BX511", in_json("heads.json", put("heads", 0, "module", value="os.system"))),
+    "two heads of one name": ("BX511", in_json("heads.json", put("heads", 1, "name", value="drugs"))),
+    "an unknown scheme": ("BX511", in_json("heads.json", put("heads", 0, "scheme", value="{0}"))),
+    "a head's name with terminal codes": ("BX511", in_json("heads.json", put("heads", 0, "name", value="\x1b[2J"))),
+    "columns that overlap": ("BX512", in_json("heads.json", put("heads", 1, "columns", value=[4, 9]))),
+    "columns beyond the graph": (
+        "BX512",
+        in_json("heads.json", lambda it: it["heads"].append({**it["heads"][1], "name": "more", "columns": [10, 15]})),
+    ),
+    "a temperature of zero": ("BX513", in_json("heads.json", put("heads", 0, "temperature", value=0))),
+    "an infinite temperature": ("BX513", in_text("heads.json", '"temperature": 1.0', '"temperature": 1e999')),
+    "thresholds of a strange head": ("BX513", in_json("calibration.json", put("nobody", value={}))),
+    "thresholds that fall": ("BX513", in_json("calibration.json", put("drugs", value={"Chemical": [[1, 0], [0, 1]]}))),
+    "windows beyond the encoder": ("BX514", in_json("heads.json", put("limit", value=511))),
+    "plain types of strange heads": ("BX515", in_json("types.json", put("x", value={"sources": [["nobody", "Gene"]]}))),
+    "plain types with more than that": ("BX515", in_json("types.json", put("gene", "import", value="os"))),
+    "a pattern in the tokenizer": ("BX516", in_json("tokenizer.json", pattern)),
+    "a pattern in a sequence": ("BX516", in_json("tokenizer.json", hidden_pattern)),
+    "a pattern in a sequence in a sequence": ("BX516", in_json("tokenizer.json", hidden_deeper)),
+    "a sequence under two names": ("BX516", in_json("tokenizer.json", two_kinds)),
+    "an impossible tokenizer": ("BX516", in_json("tokenizer.json", put("model", "unk_token", value=7))),
+    "a tokenizer that cuts": ("BX517", in_json("tokenizer.json", cutting)),
+    "pieces beyond the encoder": ("BX518", in_json("tokenizer.json", put("model", "vocab", "the", value=100_000))),
+    "special pieces beyond it": ("BX518", in_json("heads.json", put("specials", "pad", value=100_000))),
+    "a graph cut short": ("BX520", in_bytes(lambda content: content[: len(content) // 2])),
+    "a number without end": ("BX520", in_bytes(overlong_varint)),
+    "nothing for a graph": ("BX524", in_bytes(lambda content: b"")),
+    "an unknown field": ("BX521", in_bytes(lambda content: content + b"\xfa\x07\x01x")),
+    "two graphs in one": ("BX521", in_bytes(lambda content: content + b"\x3a\x00")),
+    "data in another file": ("BX522", in_graph(external)),
+    "data here and in another file": ("BX522", in_graph(external_quietly)),
+    "a loop": ("BX523", in_graph(another_operator)),
+    "an operator of a stranger": ("BX523", in_graph(another_domain)),
+    "a stranger's operator set": ("BX524", in_graph(lambda it: it.opset_import.add(domain="com.example", version=1))),
+    "a later operator set": ("BX524", in_graph(lambda it: it.opset_import.pop() and it.opset_import.add(version=99))),
+    "a function": ("BX525", in_graph(function)),
+    "training": ("BX525", in_graph(training)),
+    "a subgraph": ("BX526", in_graph(subgraph)),
+    "a sparse tensor": ("BX527", in_graph(sparse)),
+    "one more input": ("BX528", in_graph(more_inputs)),
+    "another output": ("BX528", in_graph(other_output)),
+    "a sequence for an input": ("BX528", in_graph(sequence_input)),
+    "too many nodes": ("BX529", in_graph(many_nodes)),
+    "a name too long": ("BX529", in_graph(long_name)),
+    "a dimension too large": ("BX529", in_graph(huge_dimension)),
+    "too much metadata": ("BX530", in_graph(metadata)),
+    "a description": ("BX530", in_graph(description)),
+    "fewer data than the shape says": ("BX531", in_graph(too_few_data)),
+    "texts for numbers": ("BX531", in_graph(texts)),
+    "a product that fills memory": ("BX532", in_graph(constants_only)),
+    "nodes in a circle": ("BX532", in_graph(cycle)),
+    "a value made twice": ("BX532", in_graph(twice)),
+    "an attribute too many": ("BX533", in_graph(more_attributes)),
+    "data in another file, in an attribute": ("BX534", in_graph(external_in_attribute)),
+    "axes that make no sense": ("BX540", in_graph(turned)),
+}
+"""What is done to a bundle → the code with which loading it is refused."""
+
+VERIFIED: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "a stray file": ("BX519", stray),
+    "answers that are no numbers": ("BX540", in_graph(not_a_number)),
+    "an example that lies about spans": ("BX541", lying_example),
+    "an example that lies about logits": ("BX541", lying_logits),
+}
+"""What only `biomux verify` finds, or the first use."""

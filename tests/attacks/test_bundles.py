@@ -1,0 +1,132 @@
+"""Model files are hostile until checked: every attack is refused with its own code, and nothing but a BiomuxError ever comes out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+import tiny
+from attacks.hostile import ATTACKS, VERIFIED, seal
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import biomux
+from biomux.engine import onnx_check
+from biomux.engine.verify import verify
+from biomux.errors import BiomuxError, BundleError
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tiny.bundle(tmp_path_factory.mktemp("good") / "bundle")
+    (folder / "types.json").write_text(json.dumps({"gene": {"sources": [["genes", "Gene"]]}}))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["types.json"] = {}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    seal(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(good, tmp_path / "bundle"))
+
+
+def test_the_good_bundle_is_good(folder: Path) -> None:
+    assert not any(check.error for check in verify(folder))
+    assert biomux.load(folder, threads=1).types == ("gene",)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_hostile_bundle_is_refused(name: str, folder: Path) -> None:
+    code, attack = ATTACKS[name]
+    attack(folder)
+    with pytest.raises(BundleError) as caught:
+        biomux.load(folder, threads=1)
+    assert caught.value.code == code
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", {**ATTACKS, **VERIFIED})
+def test_verify_tells_what_is_wrong(name: str, folder: Path) -> None:
+    code, attack = {**ATTACKS, **VERIFIED}[name]
+    attack(folder)
+    last = list(verify(folder))[-1]
+    assert last.error is not None
+    assert last.error.code in (code, "BX503")
+
+
+def test_every_way_to_be_refused_is_attacked() -> None:
+    from biomux.errors import CODES
+
+    attacked = {code for code, _ in [*ATTACKS.values(), *VERIFIED.values()]}
+    of_bundles = {code for code in CODES if "BX501" <= code <= "BX541"} - {"BX504", "BX505"}
+    assert of_bundles - attacked == set()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_allowed_operators_are_those_that_graphs_have(precision: Any, tmp_path: Path) -> None:
+    model = onnx.load(tiny.bundle(tmp_path / "bundle", precision=precision) / "graph.onnx")
+    written: dict[str, set[str]] = {}
+    for node in model.graph.node:
+        written.setdefault(node.op_type, set()).update(attribute.name for attribute in node.attribute)
+    assert all(names <= onnx_check.OPERATORS[operator] for operator, names in written.items())
+    if precision == "int8":
+        assert written == {operator: set(names) for operator, names in onnx_check.OPERATORS.items()}
+
+
+def annotate_or_refuse(folder: Path) -> None:
+    """Whatever the bundle is: it is refused with a BiomuxError, or it annotates."""
+    try:
+        annotator = biomux.load(folder, threads=1)
+        document = annotator("Aspirin was given to mice with a severe ulcer.")
+    except BiomuxError:
+        return
+    assert all(0 <= span.start < span.end <= len(document.text) for span in document.spans)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    name=st.sampled_from(["graph.onnx", "tokenizer.json", "heads.json", "types.json", "calibration.json"]),
+    place=st.floats(0, 1, exclude_max=True),
+    value=st.integers(1, 255),
+)
+@example(name="graph.onnx", place=0.0, value=255)
+def test_a_changed_byte_never_ends_in_anything_but_a_biomux_error(
+    name: str, place: float, value: int, good: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = Path(shutil.copytree(good, tmp_path_factory.mktemp("flip") / "bundle"))
+    content = bytearray((folder / name).read_bytes())
+    content[int(place * len(content))] ^= value
+    (folder / name).write_bytes(content)
+    seal(folder)
+    annotate_or_refuse(folder)
+    shutil.rmtree(folder)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_for_a_graph_are_refused(content: bytes) -> None:
+    with pytest.raises(BundleError):
+        onnx_check.check(content)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    begin=st.floats(0, 1, exclude_max=True), size=st.integers(1, 40), fresh=st.binary(max_size=40), head=st.booleans()
+)
+def test_a_spliced_graph_is_refused_or_still_has_its_shape(
+    begin: float, size: int, fresh: bytes, head: bool, good: Path
+) -> None:
+    """Splices in the first kilobytes hit nodes; elsewhere mostly data."""
+    content = (good / "graph.onnx").read_bytes()
+    at = int(begin * (4000 if head else len(content)))
+    try:
+        facts = onnx_check.check(content[:at] + fresh + content[at + size :])
+    except BundleError:
+        return
+    assert facts.nodes > 0
