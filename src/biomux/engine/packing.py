@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from biomux.text.pieces import Pieces
 
 
+BUDGET = 1024
+"""Pieces of a batch unless something else is asked for: docs/performance.md has the table that it was chosen from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Specials:
     """Vocabulary indices of the pieces that a text does not have: padding, and what stands before and after a window."""
@@ -50,12 +54,12 @@ class Batch:
 
 
 def padded(size: int) -> int:
-    """The length to which a row of `size` pieces is padded: steps of 4 up to 64, then of 16.
+    """The length to which a row of `size` pieces is padded: steps of 4 up to 128, then of 8.
 
     >>> [padded(size) for size in (3, 8, 33, 65, 130)]
-    [4, 8, 36, 80, 144]
+    [4, 8, 36, 68, 136]
     """
-    step = 4 if size <= 64 else 16
+    step = 4 if size <= 128 else 8
     return -(-size // step) * step
 
 
