@@ -14,7 +14,7 @@ import numpy as np
 
 from biomux.document import Document
 from biomux.engine import choice, coverage
-from biomux.engine.packing import Specials, pack
+from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.errors import AnnotateError, BiomuxError
 from biomux.text import abbreviations as text_abbreviations
 from biomux.text import pieces as text_pieces
@@ -53,7 +53,7 @@ class Annotator:
     specials: Specials
     tasks: tuple[Tagging, ...]
     limit: int = 254
-    budget: int = 1024
+    budget: int = BUDGET
     temperatures: Mapping[str, float] | None = None
     merges: Mapping[str, Merge] | None = None
     curves: Mapping[tuple[str, str], Curve] | None = None
@@ -227,7 +227,7 @@ class Annotator:
             piece = sentences_pieces[index]
             if end == begin:
                 continue
-            some = bool(busy[order])
+            some = bool(busy[order]) or not task.skips_empty
             order += 1
             if window.end - window.start == len(piece):
                 if some:

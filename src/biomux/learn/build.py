@@ -15,8 +15,9 @@ from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.errors import RecipeError, TrainingError
 from biomux.learn import batches
-from biomux.learn.encoders import from_run, transformer, vocabulary
+from biomux.learn.encoders import ENCODERS, from_run
 from biomux.learn.heads import HEADS
+from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.learn.regimes import REGIMES
 from biomux.learn.same_texts import joined
@@ -55,7 +56,7 @@ class Built:
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
-        taggers = tuple(task for task in self.tasks if isinstance(task, Tagging))
+        taggers = tuple(chained(task, self.model.heads[task.name]) for task in self.tasks if isinstance(task, Tagging))
         return Annotator(TorchSession(self.model), self.tokenizer, self.specials, taggers, limit=self.limit)
 
 
@@ -167,25 +168,14 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
     return found
 
 
-def _encoder(
-    recipe: Recipe, documents: Mapping[str, list[Document]]
-) -> tuple[transformer.Transformer, Tokenizer, Specials]:
+def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[Any, Tokenizer, Specials]:
     settings = recipe.model.encoder
     if settings.run is not None:
         return from_run.load(Path(settings.run), dropout=settings.dropout)
-    encoder, tokenizer, specials = transformer.load(settings.name, dropout=settings.dropout)
-    if settings.layers is not None:
-        encoder.keep_layers(settings.layers)
-    if settings.vocabulary.kind != "keep":
-        table = encoder.embeddings
-        if settings.vocabulary.kind == "file":
-            tokenizer, table = vocabulary.replace(tokenizer, table, vocabulary.pieces_of(settings.vocabulary.file))
-        texts = (document.text for group in documents.values() for document in group)
-        more = vocabulary.lines_of(settings.vocabulary.texts)
-        tokenizer, table = vocabulary.trim(tokenizer, table, (*texts, *more), minimum=settings.vocabulary.minimum)
-        encoder.embeddings = table
-        specials = transformer.specials(tokenizer)
-    return encoder, tokenizer, specials
+    made = ENCODERS[settings.kind].make(
+        settings, (document.text for group in documents.values() for document in group)
+    )
+    return made.encoder, made.tokenizer, made.specials
 
 
 def _default_head(task: Task, usual: Head) -> Head:

@@ -13,8 +13,9 @@ from tokenizers import Tokenizer
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
-from biomux.learn.encoders.transformer import Transformer
+from biomux.learn import encoders
 from biomux.learn.heads import HEADS
+from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.recipes.read import of_run
 from biomux.tasks.tagging import Tagging
@@ -43,7 +44,8 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
         ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return Annotator(TorchSession(model), tokenizer, specials, tasks, limit=limit)
+    chains = tuple(chained(task, model.heads[task.name]) for task in tasks)
+    return Annotator(TorchSession(model), tokenizer, specials, chains, limit=limit)
 
 
 def description_of(folder: Path) -> dict[str, Any]:
@@ -67,18 +69,13 @@ def description_of(folder: Path) -> dict[str, Any]:
 
 
 def _model(folder: Path, encoder: dict[str, Any], tasks: tuple[Tagging, ...]) -> Model:
-    from transformers import AutoConfig, AutoModel
-
-    settings = {key: value for key, value in encoder.items() if key not in ("model_type", "_name_or_path")}
-    body = AutoModel.from_config(AutoConfig.for_model(encoder["model_type"], **settings))
-    if hasattr(body, "pooler"):
-        body.pooler = None
+    body: Any = encoders.build(encoder)
     recipe = of_run(folder)
     heads = {}
     for task in tasks:
         head = recipe.tasks[task.name].head or recipe.model.head
-        heads[task.name] = HEADS[head.kind](int(body.config.hidden_size), len(task.labels), **head.settings)
-    model = Model(Transformer(body), heads)
+        heads[task.name] = HEADS[head.kind](body.width, len(task.labels), **head.settings)
+    model = Model(body, heads)
     model.load_state_dict(load_file(folder / "model.safetensors"))
     model.eval()
     return model

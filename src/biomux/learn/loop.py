@@ -197,8 +197,11 @@ def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
             if target is None or not len(target.labels):
                 continue
             rows, labels = torch.from_numpy(target.rows).to(device), torch.from_numpy(target.labels).to(device)
-            logits = run.model.heads[objective.head](features, rows)
-            found[objective.head] = OBJECTIVES[objective.loss](logits, labels)
+            head: Any = run.model.heads[objective.head]
+            if hasattr(head, "loss"):
+                found[objective.head] = head.loss(features, rows, labels)
+                continue
+            found[objective.head] = OBJECTIVES[objective.loss](head(features, rows), labels)
     return found
 
 

@@ -77,6 +77,11 @@ class Tagging:
         return "word"
 
     @property
+    def skips_empty(self) -> bool:
+        """Whether there is no mention for sure where O is the most probable tag of every word."""
+        return True
+
+    @property
     def objective(self) -> str:
         """The loss of a softmax for each word."""
         return "cross-entropy"

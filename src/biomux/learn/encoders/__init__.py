@@ -1,3 +1,37 @@
 """Encoders: networks that turn pieces into vectors. One file each, one line here."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux.learn.encoders import bilstm, convolution, random, transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from torch import nn
+
+    from biomux.learn.encoders.encoder import Made
+    from biomux.recipes import schema
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How an encoder comes to be: `make` from a recipe and the training texts, `build` from its description."""
+
+    make: Callable[[schema.Encoder, Iterable[str]], Made]
+    build: Callable[[dict[str, Any]], nn.Module]
+
+
+ENCODERS: dict[str, Kind] = {
+    "transformer": Kind(transformer.make, transformer.build),
+    "bilstm": Kind(bilstm.make, bilstm.build),
+    "convolution": Kind(convolution.make, convolution.build),
+    "random": Kind(random.make, transformer.build),
+}
+
+
+def build(described: dict[str, Any]) -> nn.Module:
+    """The encoder that `describe` told about, without its weights; a description without a kind is a transformer's."""
+    return ENCODERS[described.get("kind", "transformer")].build(described)

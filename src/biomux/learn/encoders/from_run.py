@@ -10,18 +10,18 @@ from tokenizers import Tokenizer
 
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
-from biomux.learn.encoders.transformer import Transformer
+from biomux.learn import encoders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PREFIX = "encoder.body."
+    from torch import nn
+
+PREFIX = "encoder."
 
 
-def load(folder: Path, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Specials]:
+def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, Specials]:
     """The encoder of a run's best weights, with the vocabulary that it was trained with."""
-    from transformers import AutoConfig, AutoModel
-
     if not (folder / "model.json").is_file() or not (folder / "model.safetensors").is_file():
         raise TrainingError(
             "BX405",
@@ -30,17 +30,13 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer,
             hint="name the folder of a finished run in model.encoder.run",
         )
     described: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    settings = {**described["encoder"], "hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    kind = settings.pop("model_type")
-    settings.pop("_name_or_path", None)
-    body = AutoModel.from_config(AutoConfig.for_model(kind, **settings))
-    if hasattr(body, "pooler"):
-        body.pooler = None
+    names = ("dropout",) if "kind" in described["encoder"] else ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    encoder = encoders.build(described["encoder"] | dict.fromkeys(names, dropout))
     weights = load_file(folder / "model.safetensors")
-    body.load_state_dict(
+    encoder.load_state_dict(
         {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
     )
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return Transformer(body), tokenizer, Specials(**described["specials"])
+    return encoder, tokenizer, Specials(**described["specials"])

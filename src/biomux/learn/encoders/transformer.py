@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from tokenizers import Tokenizer
@@ -11,6 +11,13 @@ from torch import Tensor, nn
 
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
+from biomux.learn.encoders import vocabulary
+from biomux.learn.encoders.encoder import Made
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from biomux.recipes import schema
 
 
 class Transformer(nn.Module):
@@ -84,7 +91,6 @@ def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Sp
     """The encoder of a hub name or folder, with its tokenizer."""
     from transformers import AutoModel
 
-    folder = Path(name)
     options: dict[str, Any] = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     try:
         body = AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **options)
@@ -96,11 +102,34 @@ def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Sp
         ) from None
     if hasattr(body, "pooler"):
         body.pooler = None
-    tokenizer = _tokenizer(name, folder)
+    tokenizer = tokenizer_of(name)
     return Transformer(body), tokenizer, specials(tokenizer)
 
 
-def _tokenizer(name: str, folder: Path) -> Tokenizer:
+def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+    """The encoder that a recipe names, with as many layers and the vocabulary that it asks for."""
+    encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout)
+    if settings.layers is not None:
+        encoder.keep_layers(settings.layers)
+    if settings.vocabulary.kind != "keep":
+        tokenizer, encoder.embeddings = vocabulary.shaped(tokenizer, encoder.embeddings, settings.vocabulary, texts)
+    return Made(encoder, tokenizer, specials(tokenizer))
+
+
+def build(described: dict[str, Any]) -> Transformer:
+    """The encoder of a description; its weights come with the state dict."""
+    from transformers import AutoConfig, AutoModel
+
+    settings = {name: value for name, value in described.items() if name not in ("model_type", "_name_or_path")}
+    body = AutoModel.from_config(AutoConfig.for_model(described["model_type"], **settings))
+    if hasattr(body, "pooler"):
+        body.pooler = None
+    return Transformer(body)
+
+
+def tokenizer_of(name: str) -> Tokenizer:
+    """The tokenizer of a hub name or folder; it neither pads nor cuts."""
+    folder = Path(name)
     if (folder / "tokenizer.json").is_file():
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     elif folder.is_dir():

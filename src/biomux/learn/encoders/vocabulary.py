@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from biomux.recipes import schema
+
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -43,6 +45,17 @@ def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: 
     by_index = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     kept = [piece for piece, index in by_index if counts[index] >= minimum or len(piece.removeprefix("##")) == 1]
     return replace(tokenizer, table, kept)
+
+
+def shaped(
+    tokenizer: Tokenizer, table: Tensor, settings: schema.Vocabulary, texts: Iterable[str]
+) -> tuple[Tokenizer, Tensor]:
+    """Tokenizer and embedding table with the vocabulary that a recipe asks for."""
+    if settings.kind == "keep":
+        return tokenizer, table
+    if settings.kind == "file":
+        tokenizer, table = replace(tokenizer, table, pieces_of(settings.file))
+    return trim(tokenizer, table, (*texts, *lines_of(settings.texts)), minimum=settings.minimum)
 
 
 def pieces_of(file: str | None) -> list[str]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from biomux.learn.heads import answer, linear, masked_words, mix, pair_of_spans, pooled, regression, two_layer
+from biomux.learn.heads import (
+    answer,
+    bilstm,
+    crf,
+    linear,
+    masked_words,
+    mix,
+    pair_of_spans,
+    pooled,
+    regression,
+    two_layer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +33,11 @@ HEADS: dict[str, Callable[..., nn.Module]] = {
     "pair-of-spans": pair_of_spans.build,
     "masked-words": masked_words.build,
     "mix": mix.build,
+    "bilstm": bilstm.build,
+    "crf": crf.build,
 }
 """Name → builder taking the encoder's width, the number of labels and the head's own settings; `encoder=` too if it asks for it.
 
 A head is a module with `forward(features, rows) -> logits`. It may have `objective`, the loss that it learns by in place of its
-task's, and `reads_layers`, if it reads the states of every layer.
+task's, `loss(features, rows, labels)` if that needs more than logits, and `reads_layers`, if it reads the states of every layer.
 """
