@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.learn.gate import Gate
+    from biomux.learn.merging import Chosen
     from biomux.recipes.schema import Recipe
     from biomux.tasks.tagging import Tagging
 
@@ -38,6 +39,7 @@ def card(
     *,
     graph_size: int,
     left_out: Sequence[str] = (),
+    chosen: Mapping[str, Chosen] | None = None,
 ) -> str:
     """The card in Markdown."""
     parts = [
@@ -49,6 +51,7 @@ def card(
         "## Heads\n\n"
         + _heads(recipe, tasks, temperatures)
         + (f"\n\nTrained beside these, and not part of the bundle: {', '.join(left_out)}." if left_out else ""),
+        *(["## Types\n\n" + _types(chosen)] if chosen else []),
         "## Scores\n\n" + _scores(run, gate),
         "## Training\n\n" + _training(run, recipe),
         "## Data\n\n" + "\n".join(_corpus(task.name, recipe) for task in tasks),
@@ -68,6 +71,22 @@ def _heads(recipe: Recipe, tasks: Sequence[Tagging], temperatures: Mapping[str, 
         for task in tasks
     ]
     return _table(("head", "corpus", "types", "scheme", "temperature"), rows)
+
+
+def _types(chosen: Mapping[str, Chosen]) -> str:
+    """Each plain type: its rule, what the rule reached on development data, and what the rules that lost reached."""
+    rows = []
+    for name, found in chosen.items():
+        labels = sorted(found.table, key=found.mean, reverse=True)
+        others = ", ".join(f"{label} {100 * found.mean(label):.1f}" for label in labels[1:4])
+        behind = ", ".join(f"{head}/{type_}" for head, type_ in found.merge.used)
+        rows.append((name, labels[0], behind, f"{100 * found.mean(labels[0]):.1f}", others or "–"))
+    said = (
+        "A plain type is made of heads by the rule with the best mean strict F1 over the development parts of all corpora that annotate it, "
+        "each counting alike; a head speaks about the other corpora's text too. Corpora draw boundaries differently, so these means are below "
+        "what each head reaches at home."
+    )
+    return said + "\n\n" + _table(("type", "rule", "heads behind it", "mean F1", "next best rules"), rows)
 
 
 def _scores(run: Path, gate: Gate) -> str:

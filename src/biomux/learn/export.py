@@ -25,7 +25,7 @@ from biomux.engine.bundle import FORMAT, MANIFEST, VERSION
 from biomux.engine.onnx import OnnxSession
 from biomux.engine.packing import Specials
 from biomux.errors import BundleError, TrainingError
-from biomux.learn import calibrate, gate, graph
+from biomux.learn import calibrate, gate, graph, merging
 from biomux.learn.card import card
 from biomux.recipes.read import of_run
 from biomux.tasks.tagging import Tagging
@@ -110,6 +110,11 @@ def export(
     annotator = trained.annotator(content, threads=threads)
     temperatures, curves, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
+    chosen: dict[str, merging.Chosen] = {}
+    if documents and recipe.types and not types:
+        listen("choosing how heads of one type are merged")
+        chosen = merging.choose_all(annotator, documents, recipe.types)
+        plain = merging.to_json(chosen)
     parts: dict[str, bytes] = {
         "graph.onnx": content,
         "tokenizer.json": trained.tokenizer.to_str().encode(),
@@ -118,7 +123,14 @@ def export(
         "gate.json": _json(measured.to_json()),
         "examples.jsonl": verifying.examples(annotator),
         "card.md": card(
-            run, recipe, trained.tasks, measured, temperatures, graph_size=len(content), left_out=trained.left_out
+            run,
+            recipe,
+            trained.tasks,
+            measured,
+            temperatures,
+            graph_size=len(content),
+            left_out=trained.left_out,
+            chosen=chosen,
         ).encode(),
     }
     if plain:

@@ -89,9 +89,12 @@ class Convolution(Part):
 
 
 class Encoder(Part):
-    """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with."""
+    """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with.
 
-    kind: Literal["transformer", "bilstm", "convolution"] = "transformer"
+    The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
+    """
+
+    kind: Literal["transformer", "bilstm", "convolution", "random"] = "transformer"
     name: str = ""
     dropout: Share = 0.0
     limit: Annotated[int, Field(ge=8)] = 254
@@ -103,7 +106,7 @@ class Encoder(Part):
 
     @model_validator(mode="after")
     def _kind_and_settings_fit(self) -> Self:
-        if self.kind != "bilstm" and not self.name:
+        if self.kind not in ("bilstm", "random") and not self.name:
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
         for kind in ("bilstm", "convolution"):
             if getattr(self, kind) is not None and self.kind != kind:
@@ -161,18 +164,23 @@ _FOLLOWED = ("corpus", "also", "types", "scheme", "train")
 
 
 class Recipe(Part):
-    """Everything that makes a run."""
+    """Everything that makes a run. With `documents`, at most so many of each split of each corpus are read, spread over the whole.
+
+    `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`.
+    """
 
     name: str
     about: str = ""
     paper: str | None = None
     table: str | None = None
     leaks: Literal["filter", "report", "ignore"] = "filter"
+    documents: Annotated[int, Field(ge=1)] | None = None
     tasks: dict[str, Task]
     model: ModelPart
     regime: Regime = Regime()
     loop: Loop = Loop()
     development: Development = Development()
+    types: dict[str, tuple[str, ...]] = {}
 
     @model_validator(mode="before")
     @classmethod
