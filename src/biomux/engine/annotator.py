@@ -14,8 +14,9 @@ import numpy as np
 
 from biomux.document import Document
 from biomux.engine import choice, coverage
+from biomux.engine.asking import ask
 from biomux.engine.packing import BUDGET, Specials, pack
-from biomux.errors import AnnotateError, BiomuxError
+from biomux.errors import AnnotateError, BiomuxError, UsageError
 from biomux.text import abbreviations as text_abbreviations
 from biomux.text import pieces as text_pieces
 from biomux.text import sentences
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from biomux.engine.session import Session
     from biomux.engine.types import Curve, Merge
     from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import Asking
     from biomux.text.pieces import Pieces
 
 CHUNK = 400_000
@@ -45,7 +47,7 @@ class Annotator:
     `limit` is the longest window in pieces; `budget` the pieces of a batch; `temperatures` divide a head's logits before they
     become probabilities. `merges` make plain types of the heads' types; without them the heads' own types are what there is.
     `curves` say how precise a head's type is from which score on. In `strict` mode a document that was not wholly read is an error.
-    What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
+    `asking` are tasks other than tagging, whose heads `answer` asks. What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
     """
 
     session: Session
@@ -59,6 +61,7 @@ class Annotator:
     curves: Mapping[tuple[str, str], Curve] | None = None
     strict: bool = False
     chunk: int = CHUNK
+    asking: tuple[Asking, ...] = ()
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -133,6 +136,32 @@ class Annotator:
                 yield from self._one_by_one(group, chosen, abbreviations=abbreviations, on_error=on_error or _raise)
             else:
                 yield from done
+
+    def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
+        """The documents, in order, with what the heads that do not tag say: classes, numbers, relations between their spans, answers.
+
+        What the documents have already stays: `annotate` first, and relations are those between the mentions that were found.
+        """
+        known = {task.name: task for task in self.asking}
+        unknown = [name for name in heads or () if name not in known]
+        if unknown:
+            raise UsageError("BX001", f"no head {unknown[0]!r} answers", hint=f"one of: {', '.join(known) or 'none'}")
+        for group in _chunks(documents, self.chunk):
+            done: Sequence[Document] = group
+            for name in known if heads is None else heads:
+                done = list(
+                    ask(
+                        done,
+                        known[name],
+                        session=self.session,
+                        tokenizer=self.tokenizer,
+                        specials=self.specials,
+                        limit=self.limit,
+                        budget=self.budget,
+                        temperature=(self.temperatures or {}).get(name, 1.0),
+                    )
+                )
+            yield from done
 
     def _one_by_one(
         self,

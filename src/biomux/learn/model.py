@@ -95,9 +95,7 @@ def rows_of(unit: Unit, batch: Batch) -> NDArray[np.int64]:
         return np.zeros((0, 4), dtype=np.int64) if batch.pairs is None else batch.pairs
     length = batch.ids.shape[1]
     if unit == "piece":
-        inner = batch.mask.copy()
-        inner[:, 0] = 0
-        inner[np.arange(len(inner)), batch.mask.sum(axis=1) - 1] = 0
-        places: NDArray[np.int64] = np.flatnonzero(inner)
-        return places
-    return np.arange(len(batch.ids), dtype=np.int64) * length
+        sizes = batch.mask.sum(axis=1)
+        return np.concatenate([np.arange(1, size - 1) + row * length for row, size in enumerate(sizes)])
+    starts: NDArray[np.int64] = np.arange(len(batch.ids), dtype=np.int64) * length
+    return starts

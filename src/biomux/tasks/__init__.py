@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from biomux.tasks.answers import Answers
 from biomux.tasks.auxiliary import Auxiliary
+from biomux.tasks.classification import Classification
+from biomux.tasks.masked_words import MaskedWords
+from biomux.tasks.relation import Relations
+from biomux.tasks.similarity import Similarity
 from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
@@ -13,6 +18,11 @@ if TYPE_CHECKING:
 TASKS: dict[str, type[Any]] = {
     "tagging": Tagging,
     "auxiliary": Auxiliary,
+    "classification": Classification,
+    "similarity": Similarity,
+    "relation": Relations,
+    "answers": Answers,
+    "masked-words": MaskedWords,
 }
 """Kind → task. A task is frozen data; `Class.of_documents(name, documents, **settings)` finds its labels in training documents."""
 

@@ -13,6 +13,7 @@ otherwise. has-any reads passages, or the document where there are none.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,13 +21,12 @@ import numpy as np
 
 from biomux.document import Label, Span
 from biomux.errors import RecipeError
+from biomux.tasks import texts
 from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading, Unit
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging, reading_ranges, types_in
 from biomux.tasks.task import Scores
-from biomux.text import pieces as text_pieces
 from biomux.text import words
-from biomux.text.windows import windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -120,7 +120,7 @@ class Auxiliary:
         for document in documents:
             made.counts["documents"] += 1
             for number, (start, end) in enumerate(self._ranges(document)):
-                for pieces in _windowed(tokenizer, document.text, (start, end), limit, made):
+                for pieces in texts.windowed(tokenizer, document.text, (start, end), limit=limit, counts=made.counts):
                     tags = tagger.encode(document.spans, pieces).labels
                     labels = {self.name: self.label(tags, tags, self.scheme)}
                     made.examples.append(Example(self.name, Reading(pieces), labels, (document.id, number)))
@@ -141,7 +141,7 @@ class Auxiliary:
         return [
             Reading(pieces, note=part)
             for part in self._ranges(document)
-            for pieces in _windowed(tokenizer, document.text, part, limit, Made())
+            for pieces in texts.windowed(tokenizer, document.text, part, limit=limit, counts=Counter())
         ]
 
     def decode(
@@ -225,13 +225,3 @@ def _mentions(tags: NDArray[np.int32], scheme: str) -> tuple[list[int], list[int
             begins.append(index)
             lengths.append(1)
     return begins, lengths
-
-
-def _windowed(tokenizer: Tokenizer, text: str, part: Range, limit: int, made: Made) -> list[text_pieces.Pieces]:
-    """The pieces of a range, in windows where it is longer than the limit."""
-    pieces = text_pieces.split(tokenizer, text, [part])[0]
-    found = [window for window in windows(len(pieces), limit=limit) if window.end > window.start]
-    if len(found) < 2:
-        return [pieces] if found else []
-    made.counts["windows of long texts"] += len(found)
-    return [pieces.window(window.start, window.end) for window in found]
