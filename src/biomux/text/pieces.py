@@ -6,6 +6,7 @@ a word's first piece stands for it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,9 +48,14 @@ class Pieces:
         return Pieces(self.ids[start:end], self.first[chosen] - start, self.starts[chosen], self.ends[chosen])
 
 
+SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
+"""White space that BERT's tokenizers delete as control characters, which would make one word of the two beside it."""
+
+
 def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Pieces]:
     """The pieces of each range (a sentence, as a rule) of a text; offsets are of the text."""
-    encodings = tokenizer.encode_batch([text[start:end] for start, end in ranges], add_special_tokens=False)
+    spaced = SPACES.sub(" ", text)
+    encodings = tokenizer.encode_batch([spaced[start:end] for start, end in ranges], add_special_tokens=False)
     return [_pieces(encoding, start) for encoding, (start, _) in zip(encodings, ranges, strict=True)]
 
 

@@ -1,0 +1,268 @@
+"""The annotator: offsets, windows, batches, coverage; with a session that answers by rule, so that every expectation is exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import stub
+import tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from biomux.document import Document, Passage
+from biomux.engine.coverage import gaps, unread
+from biomux.engine.load import load
+from biomux.engine.types import Merge
+from biomux.errors import AnnotateError, BiomuxError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.engine.annotator import Annotator
+
+FILL = ("the", "of", "mice", "(", ",", "-", "level", "qqq", "mycin", "growth")
+word = st.sampled_from([*FILL, *stub.DRUGS, *stub.ILLS, *stub.INSIDE])
+sentence = st.lists(word, min_size=1, max_size=80).map(" ".join)
+text = st.lists(sentence, max_size=4).map(lambda sentences: "\n\n".join(sentences))
+texts = st.lists(text, min_size=1, max_size=6)
+
+
+def found(annotator: Annotator, *texts_: str, **options: Any) -> list[list[tuple[int, int, str]]]:
+    documents = [Document(str(index), text_) for index, text_ in enumerate(texts_)]
+    return [
+        [(span.start, span.end, span.type) for span in document.spans]
+        for document in annotator.annotate(documents, **options)
+    ]
+
+
+def expected(text_: str) -> list[tuple[int, int, str]]:
+    """What the rules say, found by reading the words one by one."""
+    spans: list[tuple[int, int, str]] = []
+    for paragraph_start, paragraph in _paragraphs(text_):
+        at = 0
+        open_ = False
+        for word_ in paragraph.split(" "):
+            start, end = paragraph_start + at, paragraph_start + at + len(word_)
+            at += len(word_) + 1
+            if word_ in stub.DRUGS or word_ in stub.ILLS:
+                spans.append((start, end, "Chemical" if word_ in stub.DRUGS else "Disease"))
+                open_ = word_ in stub.ILLS
+            elif word_ in stub.INSIDE and open_:
+                spans[-1] = (spans[-1][0], end, "Disease")
+            else:
+                open_ = False
+    return spans
+
+
+def _paragraphs(text_: str) -> list[tuple[int, str]]:
+    at, made = 0, []
+    for paragraph in text_.split("\n\n"):
+        made.append((at, paragraph))
+        at += len(paragraph) + 2
+    return made
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Annotator:
+    return load(tiny.bundle(tmp_path_factory.mktemp("tiny") / "bundle"), threads=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from([*FILL, *stub.DRUGS, *stub.ILLS]), min_size=1, max_size=200),
+    st.integers(8, 40),
+    st.integers(1, 400),
+)
+def test_entities_of_a_sentence_of_any_length_are_found_where_they_are(
+    words: list[str], limit: int, budget: int
+) -> None:
+    whole = " ".join(words)
+    assert found(stub.annotator(limit=limit, budget=budget), whole) == [expected(whole)]
+
+
+@pytest.mark.parametrize("length", [1, 5, 29, 30, 31, 32, 59, 60, 61, 90, 200])
+def test_an_entity_at_any_place_is_found_as_at_the_first(length: int) -> None:
+    annotator = stub.annotator(limit=30)
+    entity = "ulcer acute chronic acute"
+    for place in range(length):
+        words = ["the"] * length
+        words[place] = entity
+        whole = " ".join(words)
+        start = 4 * place
+        assert found(annotator, whole) == [[(start, start + len(entity), "Disease")]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts, st.integers(1, 600), st.integers(1, 300))
+def test_answers_do_not_depend_on_batches_or_neighbours(texts_: list[str], budget: int, chunk: int) -> None:
+    alone = [found(stub.annotator(), text_)[0] for text_ in texts_]
+    assert found(replace(stub.annotator(budget=budget), chunk=chunk), *texts_) == alone
+    assert found(stub.annotator(), *reversed(texts_)) == alone[::-1]
+
+
+@pytest.mark.parametrize(("budget", "chunk"), [(1, 400_000), (64, 50), (1024, 1), (5000, 400_000)])
+def test_a_real_session_says_the_same_in_any_batch(real: Annotator, budget: int, chunk: int) -> None:
+    documents = [Document(str(number), tiny.text(5 + 7 * number, seed=number)) for number in range(12)]
+    usual = list(real.annotate(documents))
+    other = replace(real, budget=budget, chunk=chunk)
+    assert list(other.annotate(documents)) == usual
+    assert list(other.annotate(reversed(documents))) == usual[::-1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(text)
+def test_every_visible_character_is_read(text_: str) -> None:
+    document = next(stub.annotator().annotate([Document("1", text_)]))
+    assert gaps(document) == []
+    assert unread(document) == 0
+
+
+HARD = {
+    "empty": "",
+    "blank": " \n\t ",
+    "emoji": "\U0001f9ec\U0001f468\u200d\U0001f469\u200d\U0001f467 aspirin \U0001f9ec",
+    "right to left": "\u05d0\u05e1\u05e4\u05d9\u05e8\u05d9\u05df aspirin \u0627\u0644\u0623\u0633\u0628\u0631\u064a\u0646",
+    "NUL": "\x00aspirin\x00 aspirin \x00",
+    "only control": "\x00\x01\u200b",
+    "combining": "a\u0301spirin aspirin",
+    "accents": "\xc9\xe9\xfc aspirin",
+    "wide": "\u30a2\u30b9\u30d4\u30ea\u30f3 aspirin\u3002aspirin",
+    "long word": "x" * 5000 + " aspirin",
+    "no blank": "aspirin," * 3000,
+    "lines": "aspirin\r\naspirin\x0baspirin\x85aspirin\u2028aspirin",
+    "soft hyphen": "asp\xadirin aspirin",
+    "bytes mark": "\ufeffaspirin",
+    "ligature": "\ufb01ve aspirin",
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_offsets_are_right_in_strange_text(name: str) -> None:
+    whole = HARD[name]
+    document = stub.annotator()(whole)
+    assert document.text == whole
+    assert gaps(document) == []
+    mentions = [document.mention(span) for span in document.spans]
+    clean = [mention.replace("\xad", "").strip("\x00\ufeff\u200b") for mention in mentions]
+    assert set(clean) <= {"aspirin", "a\u0301spirin"}
+    assert len(mentions) >= whole.count(" aspirin")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text_gets_an_answer_or_a_sentence(real: Annotator, text_: str) -> None:
+    failed: list[str] = []
+    for document in real.annotate([Document("1", text_)], on_error=lambda _, error: failed.append(error.code)):
+        assert document.text == text_
+        assert gaps(document) == []
+    assert failed in ([], ["BX601"])
+
+
+def test_half_a_surrogate_pair_is_refused_and_the_rest_goes_on() -> None:
+    annotator = stub.annotator()
+    with pytest.raises(AnnotateError, match="BX601: document 'text': character 8"):
+        annotator("aspirin \ud800")
+    failed: list[tuple[str, str]] = []
+
+    def on_error(document: Document, error: BiomuxError) -> None:
+        failed.append((document.id, error.code))
+
+    documents = [Document("1", "aspirin"), Document("2", "\ud800"), Document("3", "fever")]
+    done = list(annotator.annotate(documents, on_error=on_error))
+    assert [document.id for document in done] == ["1", "3"]
+    assert failed == [("2", "BX601")]
+
+
+def test_what_a_session_raises_is_told_of_its_document() -> None:
+    class Choosy(stub.RuleSession):
+        def run(self, batch: Any) -> Any:
+            if (batch.ids == tiny.PIECES.index("velarin")).any():
+                raise RuntimeError("no velarin")
+            return super().run(batch)
+
+    annotator = replace(stub.annotator(), session=Choosy())
+    documents = [Document("1", "aspirin"), Document("2", "velarin"), Document("3", "fever")]
+    failed: list[str] = []
+    done = list(annotator.annotate(documents, on_error=lambda _, error: failed.append(str(error))))
+    assert [document.id for document in done] == ["1", "3"]
+    assert failed[0].startswith("BX603: document '2': cannot be annotated: RuntimeError: no velarin")
+    with pytest.raises(AnnotateError, match="BX603"):
+        list(annotator.annotate(documents))
+
+
+def test_strict_refuses_what_was_not_wholly_read() -> None:
+    document = Document("7", "Aspirin. Unread, fever.", sentences=((0, 8), (17, 23)))
+    read = next(stub.annotator().annotate([document]))
+    assert read.coverage == ((0, 8), (17, 23))
+    assert (gaps(read), unread(read)) == ([(9, 16)], 7)
+    with pytest.raises(AnnotateError, match=r"BX602: document '7': 7 characters were not read, the first at 9\.\.16"):
+        list(replace(stub.annotator(), strict=True).annotate([document]))
+
+
+def test_everything_else_of_a_document_stays() -> None:
+    document = Document("9", "aspirin\nfever", passages=(Passage(0, 7, "title"),), metadata={"year": 2003})
+    done = next(stub.annotator().annotate([document]))
+    assert (done.id, done.passages, done.metadata) == ("9", document.passages, {"year": 2003})
+
+
+def test_types_heads_and_thresholds_of_a_call() -> None:
+    annotator = replace(
+        stub.annotator(),
+        merges={
+            "drug": Merge("drug", (("rule", "Chemical"),), threshold=0.999),
+            "illness": Merge("illness", (("rule", "Disease"),), curve=((0.2, 0.5), (0.9999, 0.9))),
+        },
+    )
+    whole = "aspirin fever"
+    assert annotator.types == ("drug", "illness")
+    assert found(annotator, whole) == [[(8, 13, "illness")]]  # the rules' score is 0.9903
+    assert found(annotator, whole, types=["drug"], threshold=0.5) == [[(0, 7, "drug")]]
+    assert found(annotator, whole, threshold={"drug": 0.5, "illness": 1}) == [[(0, 7, "drug")]]
+    assert found(annotator, whole, threshold={"*": 0.5}) == [[(0, 7, "drug"), (8, 13, "illness")]]
+    assert found(annotator, whole, heads=["rule"]) == [[(0, 7, "Chemical"), (8, 13, "Disease")]]
+    assert found(annotator, whole, heads=["rule"], types=["Disease"]) == [[(8, 13, "Disease")]]
+    assert found(annotator, whole, types=["illness"], precision=0.4) == [[(8, 13, "illness")]]
+    assert found(annotator, whole, types=["illness"], precision=0.9) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"types": ["Gene"]}, "there is no type 'Gene'; one of: Chemical, Disease"),
+        ({"heads": ["rules"]}, "there is no head 'rules'; one of: rule"),
+        ({"threshold": 1.5}, "a threshold of 1.5 cannot be"),
+        ({"threshold": {"Gene": 0.5}}, "there is no type 'Gene'"),
+        ({"precision": 0.9}, "the bundle does not say how precise 'Chemical' is"),
+        ({"precision": 0.9, "threshold": 0.5}, "threshold and precision are both given"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_told(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        stub.annotator()("aspirin", **options)
+
+
+def test_a_head_s_calibration_serves_its_own_types() -> None:
+    annotator = replace(stub.annotator(), curves={("rule", "Chemical"): ((0.5, 0.8),)})
+    assert found(annotator, "aspirin", types=["Chemical"], precision=0.8) == [[(0, 7, "Chemical")]]
+
+
+def test_abbreviations_carry_and_resolving_flattens() -> None:
+    whole = "A fever acute chronic (FAC) was high. FAC was low."
+    plain = found(stub.annotator(), whole)[0]
+    carried = found(stub.annotator(), whole, abbreviations=True)[0]
+    assert [whole[start:end] for start, end, _ in plain] == ["fever acute chronic"]
+    assert [whole[start:end] for start, end, _ in carried] == ["fever acute chronic", "FAC", "FAC"]
+    both = replace(
+        stub.annotator(),
+        merges={"b": Merge("b", (("rule", "Disease"),)), "a": Merge("a", (("rule", "Disease"),))},
+    )
+    assert [type_ for _, _, type_ in found(both, "fever")[0]] == ["a", "b"]
+    assert [type_ for _, _, type_ in found(both, "fever", resolve=True)[0]] == ["a"]
+
+
+def test_a_bundle_on_disk_is_the_annotator_that_was_exported(tmp_path: Path) -> None:
+    loaded = load(tiny.bundle(tmp_path / "bundle"), threads=1)
+    assert loaded.heads == ("drugs", "genes")
+    assert loaded("The aspirin.").coverage == ((0, 12),)

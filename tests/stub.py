@@ -1,0 +1,58 @@
+"""An annotator whose session answers by rule, so that what it must find is known exactly.
+
+A word's tag depends on its first piece alone: words of DRUGS begin and go on a Chemical, those of ILLS a Disease. Everything around the session (sentences,
+pieces, windows, packing, stitching, decoding) is the real thing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import tiny
+
+from biomux.engine.annotator import Annotator
+from biomux.engine.packing import Specials
+from biomux.tasks.tagging import Tagging
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from biomux.engine.packing import Batch
+
+DRUGS = ("aspirin", "zolmide", "bexol")
+ILLS = ("ulcer", "fever", "tumour")
+INSIDE = ("acute", "chronic")
+"""Words that go on a Disease, but begin none."""
+
+TASK = Tagging("rule", ("Chemical", "Disease"))
+
+
+class RuleSession:
+    """Logits of 6 for a word's tag and 0 for the others; `batches` keeps the shapes that were asked."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[int, int]] = []
+        table = np.zeros((len(tiny.PIECES), len(TASK.labels)), dtype=np.float32)
+        tags = {**dict.fromkeys(DRUGS, 1), **dict.fromkeys(ILLS, 3), **dict.fromkeys(INSIDE, 4)}
+        for index, piece in enumerate(tiny.PIECES):
+            table[index, tags.get(piece, 0)] = 6
+        self._table = table
+
+    def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
+        self.batches.append(batch.ids.shape)  # type: ignore[arg-type]
+        return {"rule": self._table[batch.ids.reshape(-1)[batch.first]]}
+
+
+def annotator(*, limit: int = 30, budget: int = 256) -> Annotator:
+    """The annotator around the rules."""
+    specials = Specials(pad=0, before=2, after=3)
+    return Annotator(RuleSession(), tiny.tokenizer(), specials, (TASK,), limit=limit, budget=budget)
+
+
+def load(bundle: str | None, *, threads: int | None = None) -> Annotator:
+    """A loader for `Settings.loader`."""
+    del bundle, threads
+    return annotator()
