@@ -51,7 +51,7 @@ def test_a_hostile_bundle_is_refused(name: str, folder: Path) -> None:
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("name", {**ATTACKS, **VERIFIED})
+@pytest.mark.parametrize("name", [*ATTACKS, *VERIFIED])
 def test_verify_tells_what_is_wrong(name: str, folder: Path) -> None:
     code, attack = {**ATTACKS, **VERIFIED}[name]
     attack(folder)

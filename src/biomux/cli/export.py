@@ -17,7 +17,7 @@ def command(
         Literal["auto", "int8", "fp32"], typer.Option(help="int8, or refuse; fp32; or auto: int8 where that passes.")
     ] = "auto",
     tolerance: Annotated[float, typer.Option(min=0, help="Points of F1 that a head may lose by int8.")] = 0.3,
-    limit: Annotated[int, typer.Option(min=1, help="The most development documents of a head to measure on.")] = 200,
+    limit: Annotated[int, typer.Option(min=1, help="The most development documents of a head to measure on.")] = 1000,
     corpora: Annotated[Path | None, typer.Option(help="The corpora directory.")] = None,
     types: Annotated[
         Path | None, typer.Option(help="A YAML or JSON file of plain types: name → sources [head, type], rule.")

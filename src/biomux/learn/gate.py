@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from biomux.corpora import corpus as corpora
 from biomux.errors import BundleError, UsageError
+from biomux.learn.documents import Library
 from biomux.learn.graph import matrices
 from biomux.scoring.spans import score
 
@@ -123,14 +123,12 @@ def development(
     if limit is not None and limit < 1:
         raise UsageError("BX001", f"a limit of {limit} documents measures nothing", hint="give 1 or more")
     split = recipe.development.split
-    found: dict[str, list[Document]] = {}
-    for name, task in recipe.tasks.items():
-        if split not in task.train and task.kind == "tagging":
-            corpus = f"{task.corpus}[{','.join(task.types)}]" if task.types else task.corpus
-            documents = list(corpora.load(corpus, split, directory=directory))
-            step = max(1, len(documents) // limit) if limit else 1
-            found[name] = documents[::step][:limit]
-    return found
+    library = Library(directory, limit)
+    return {
+        name: library.part(task, split)
+        for name, task in recipe.tasks.items()
+        if split not in task.train and task.kind == "tagging"
+    }
 
 
 def f1_of_heads(annotator: Annotator, documents: Mapping[str, Sequence[Document]]) -> dict[str, float]:

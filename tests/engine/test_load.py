@@ -1,0 +1,47 @@
+"""`biomux.load`: what it takes, and what it says to what it does not."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import tiny
+
+import biomux
+from biomux.engine.load import shipped
+from biomux.errors import BundleError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_bundle_annotates_from_its_folder(tmp_path: Path) -> None:
+    tagger = biomux.load(str(tiny.bundle(tmp_path / "bundle")), threads=1)
+    document = tagger(tiny.text(30))
+    assert document.spans
+    assert all(span.head in tagger.heads and 0 < (span.score or 0) <= 1 for span in document.spans)
+
+
+def test_a_name_that_nothing_has_is_refused() -> None:
+    with pytest.raises(BundleError, match="BX501: there is no bundle 'nosuch'"):
+        biomux.load("nosuch")
+
+
+def test_an_empty_folder_is_no_bundle(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="BX501"):
+        biomux.load(tmp_path)
+
+
+@pytest.mark.skipif("first" in shipped(), reason="a bundle comes with this Biomux")
+def test_without_a_shipped_bundle_that_is_said() -> None:
+    with pytest.raises(BundleError, match="came without a bundle"):
+        biomux.load()
+
+
+def test_a_run_needs_the_train_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("biomux.learn")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match=r"BX003.*biomux\[train\]"):
+        biomux.load(tiny.run(tmp_path / "run"))

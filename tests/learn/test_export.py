@@ -1,0 +1,213 @@
+"""From a run to a bundle: parity, the gate of int8, calibration, the card."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import tiny
+
+import biomux
+from biomux.document import Document
+from biomux.engine import bundle, verify
+from biomux.engine.load import load
+from biomux.errors import BundleError, CorpusError, TrainingError
+from biomux.learn import calibrate, gate
+from biomux.learn.export import export
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from biomux.engine.annotator import Annotator
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.run(tmp_path_factory.mktemp("export") / "run")
+
+
+@pytest.fixture(scope="module")
+def corpora(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Development data that the fp32 model answers without a mistake: they are its own answers."""
+    root = tmp_path_factory.mktemp("corpora")
+    export(run, root / "fp32", precision="fp32", measure=False)
+    annotator = load(root / "fp32", threads=1)
+    for head, place in {"drugs": "ner/BC5CDR/devel.tsv", "genes": "ner/BC2GM/devel.tsv"}.items():
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text("".join(_conll(annotator, head, tiny.text(12, seed=seed)) for seed in range(60)))
+    return root
+
+
+def _conll(annotator: Annotator, head: str, text: str) -> str:
+    """One sentence with a head's answers as tags."""
+    words = text.replace(".", " .").split()
+    sentence = " ".join(words)
+    ends = np.cumsum([len(word) + 1 for word in words]) - 1
+    found = annotator.annotate([Document("1", sentence, sentences=((0, len(sentence)),))], heads=[head])
+    spans = next(iter(found)).spans
+    lines = []
+    for word, end in zip(words, ends.tolist(), strict=True):
+        start = end - len(word)
+        tag = next((span for span in spans if span.start <= start < span.end), None)
+        lines.append(f"{word}\t" + ("O" if tag is None else f"{'B' if tag.start == start else 'I'}-{tag.type}"))
+    return "\n".join(lines) + "\n\n"
+
+
+def test_torch_and_engine_agree(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "bundle", precision="fp32", measure=False)
+    torch, engine = biomux.load(run), biomux.load(tmp_path / "bundle", threads=1)
+    for seed in range(5):
+        document = Document(str(seed), tiny.text(200, seed=seed))
+        mine, other = (list(one.annotate([document])) for one in (torch, engine))
+        assert [_places(one) for one in mine] == [_places(one) for one in other]
+        left, right = (verify.first_logits(one, document) for one in (torch, engine))
+        assert all(np.abs(left[head] - right[head]).max() < 1e-4 for head in torch.heads)
+
+
+def _places(document: Document) -> list[tuple[Any, ...]]:
+    return [(span.start, span.end, span.type, span.head) for span in document.spans]
+
+
+@pytest.mark.parametrize("head", ["linear", "two-layer"])
+def test_a_bundle_of_either_head_verifies(head: Any, tmp_path: Path) -> None:
+    folder = tiny.bundle(tmp_path / "bundle", precision="int8", head=head, layers=1)
+    assert not any(check.error for check in verify.verify(folder))
+
+
+def test_nothing_is_measured_on_request_and_that_is_said(run: Path, tmp_path: Path) -> None:
+    measured = export(run, tmp_path / "bundle", precision="int8", measure=False)
+    assert measured.chosen == "int8"
+    assert json.loads((tmp_path / "bundle" / "gate.json").read_text())["measured"] is False
+    assert "Not measured at export" in (tmp_path / "bundle" / "card.md").read_text()
+
+
+def test_auto_without_a_measurement_is_exact(run: Path, tmp_path: Path) -> None:
+    assert export(run, tmp_path / "bundle", measure=False).chosen == "fp32"
+
+
+def test_the_gate_and_calibration_travel_in_the_bundle(run: Path, corpora: Path, tmp_path: Path) -> None:
+    types = {"drug": {"sources": [["drugs", "Chemical"]]}}
+    measured = export(run, tmp_path / "bundle", tolerance=100, directory=corpora, types=types, threads=1)
+    assert measured.chosen == "int8"
+    assert measured.fp32 == {"drugs": 1.0, "genes": 1.0}
+    assert measured.documents == {"drugs": 60, "genes": 60}
+    told = json.loads((tmp_path / "bundle" / "gate.json").read_text())
+    assert told["fp32"] == {"drugs": 100.0, "genes": 100.0}
+    assert told["tried"][0]["mix"] == "int8"
+    found = bundle.read(tmp_path / "bundle")
+    assert found.curves["drugs", "Chemical"]
+    assert found.merges["drug"].curve == found.curves["drugs", "Chemical"]
+    assert all(temperature != 1.0 for temperature in found.temperatures.values())
+    card = (tmp_path / "bundle" / "card.md").read_text()
+    assert "Not for clinical" in card
+    assert "| drugs | 60 | 100.00 |" in card
+    assert "Li et al. 2016" in card
+
+
+def test_a_head_that_loses_too_much_is_not_exported_in_int8(run: Path, corpora: Path, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="points of F1") as caught:
+        export(run, tmp_path / "bundle", precision="int8", tolerance=-200, directory=corpora, limit=10, threads=1)
+    assert caught.value.code == "BX542"
+    assert not (tmp_path / "bundle").exists()
+    measured = export(run, tmp_path / "bundle", tolerance=-200, directory=corpora, limit=10, threads=1)
+    assert measured.chosen == "fp32"
+    assert [name for name, _ in measured.tried][-1] == "fp32"
+    assert measured.losses == {"drugs": 0.0, "genes": 0.0}
+
+
+def test_the_first_mix_that_passes_is_taken() -> None:
+    mixes = gate.ladder(4)
+    losses = dict(zip((mix.name for mix in mixes), (0.01, 0.004, 0.003, 0.0), strict=True))
+
+    def measure(mix: gate.Mix) -> Mapping[str, float]:
+        return {"a": 0.8 - losses[mix.name], "b": 0.9}
+
+    taken, tried = gate.choose(mixes, {"a": 0.8, "b": 0.9}, measure, tolerance=0.3)
+    assert taken == mixes[2]
+    assert len(tried) == 3
+    assert gate.choose(mixes, {"a": 1.0, "b": 0.9}, measure, tolerance=0.3)[0] is None
+
+
+def test_every_step_of_the_ladder_keeps_more() -> None:
+    kept = [mix.keep for mix in gate.ladder(6)]
+    assert all(left < right for left, right in pairwise(kept))
+
+
+def test_mixed_precision_is_nearer_to_fp32(run: Path) -> None:
+    from biomux.learn.export import read
+
+    trained = read(run)
+    document = Document("1", tiny.text(14, seed=5))
+    exact = verify.first_logits(trained.annotator(trained.graph(gate.FP32), threads=1), document)
+    distances = [
+        np.abs(
+            verify.first_logits(trained.annotator(trained.graph(mix), threads=1), document)["drugs"] - exact["drugs"]
+        )
+        for mix in (gate.ladder(2)[0], gate.ladder(2)[-1])
+    ]
+    assert distances[0].mean() > distances[1].mean()
+
+
+def test_a_curve_has_the_lowest_score_that_keeps_each_precision() -> None:
+    scores = [0.9] * 30 + [0.5] * 30
+    right = [True] * 30 + [True] * 15 + [False] * 15
+    assert calibrate.curve(calibrate.Answers(tuple(scores), tuple(right))) == ((0.5, 0.75), (0.9, 1.0))
+    assert calibrate.curve(calibrate.Answers()) == ()
+    assert calibrate.curve(calibrate.Answers((0.9,) * 5, (True,) * 5)) == ()
+
+
+def test_a_missing_corpus_is_told(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    with pytest.raises(CorpusError):
+        export(run, tmp_path / "bundle", directory=tmp_path / "none")
+
+
+def test_a_target_that_exists_is_left_alone(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="BX504"):
+        export(run, tmp_path, measure=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda it: it["encoder"].update(model_type="roberta"), "BX505"),
+        (lambda it: it["tasks"][0].update(kind="labels") or it["tasks"].pop(), "BX505"),
+        (lambda it: it["tasks"][0].update(types=["Chemical"]), "BX505"),
+        (lambda it: it.pop("specials"), "BX406"),
+        (lambda it: it.update(limit=511), "BX514"),
+    ],
+)
+def test_a_run_without_a_graph_is_refused(change: Any, code: str, tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run")
+    described = json.loads((folder / "model.json").read_text())
+    change(described)
+    (folder / "model.json").write_text(json.dumps(described))
+    with pytest.raises((BundleError, TrainingError)) as caught:
+        export(folder, tmp_path / "bundle", measure=False)
+    assert caught.value.code == code
+    assert not (tmp_path / "bundle").exists()
+
+
+def test_heads_that_do_not_tag_are_left_out_and_named(tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run")
+    described = json.loads((folder / "model.json").read_text())
+    described["tasks"][1]["kind"] = "labels"
+    (folder / "model.json").write_text(json.dumps(described))
+    said: list[str] = []
+    export(folder, tmp_path / "bundle", measure=False, listen=said.append)
+    assert any("genes" in line for line in said)
+    assert load(tmp_path / "bundle", threads=1).heads == ("drugs",)
+    assert "not part of the bundle: genes" in (tmp_path / "bundle" / "card.md").read_text()
+
+
+def test_damaged_runs_are_refused(tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run")
+    (folder / "model.safetensors").write_bytes(b"\x00" * 100)
+    with pytest.raises(TrainingError, match="BX406"):
+        biomux.load(folder)
+    with pytest.raises(TrainingError, match="BX406"):
+        export(folder, tmp_path / "bundle", measure=False)
