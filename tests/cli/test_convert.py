@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from biomux import cli, formats
-from biomux.document import Document, Span
+from biomux.document import Document, Passage, Span
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -339,3 +339,58 @@ def test_progress_counts_stored_bytes(
     size = (here / "a.jsonl.gz").stat().st_size
     assert convert("a.jsonl.gz", "b.jsonl") == 0
     assert f"converting: {size} bytes of {size} bytes (100%), 0 s left" in told(capsys)
+
+
+def test_a_document_that_the_target_cannot_hold_can_be_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.jsonl").write_text(GOOD % "1" + GOOD % "a|b" + GOOD % "2")
+    assert convert("a.jsonl", "a.pubtator") == 2
+    assert "or pass over such records with --on-error skip" in told(capsys)
+    assert convert("a.jsonl", "a.pubtator", "--on-error", "skip") == 0
+    assert ids("a.pubtator") == ["1", "2"]
+    said = told(capsys)
+    assert "wrote 2 documents" in said
+    assert "skipped 1:\n  BX120: document 'a|b'" in said
+
+
+def test_a_document_that_a_folder_cannot_hold_can_be_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    passages = (Passage(0, 4, "title"), Passage(5, 9, "abstract"))
+    formats.write([Document("1", "plain"), Document("2", "TP53 gene", passages=passages)], "a.jsonl")
+    assert convert("a.jsonl", "out", "--to", "chemprot", "--on-error", "skip") == 0
+    assert ids("out") == ["2"]
+    assert "skipped 1:\n  BX120: document '1'" in told(capsys)
+
+
+def test_files_of_no_format_in_a_folder_are_passed_over_and_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "in").mkdir()
+    (here / "in/a.tsv").write_text(CONLL)
+    (here / "in/paper.docx").write_bytes(b"PK\x03\x04\x00\x00")
+    assert convert("in", "a.jsonl") == 0
+    assert ids("a.jsonl") == ["a:1"]
+    assert "passed over 1, of no known format: in/paper.docx\n" in told(capsys)
+
+
+@pytest.mark.parametrize("source", ["in", "in/paper.docx", "in/*"])
+def test_a_file_of_no_format_is_an_error_where_there_is_no_other(
+    here: Path, source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "in").mkdir()
+    (here / "in/paper.docx").write_bytes(b"PK\x03\x04\x00\x00")
+    assert convert(source, "a.jsonl") == 2
+    assert "BX110: in/paper.docx: cannot tell the format: it is a zip or office file" in told(capsys)
+    assert not (here / "a.jsonl").exists()
+
+
+def test_a_file_that_looks_like_data_is_never_passed_over(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "in").mkdir()
+    (here / "in/a.tsv").write_text(CONLL)
+    (here / "in/b.tsv").write_bytes(b"")
+    assert convert("in", "a.jsonl") == 2
+    assert "BX110: in/b.tsv: cannot tell the format: the file is empty" in told(capsys)
+
+
+def test_a_file_that_breaks_off_is_not_told_as_one_record(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.tsv").write_bytes(CONLL.encode() + b"caf\xe9\tO\n\n" + CONLL.encode() * 3)
+    assert convert("a.tsv", "a.jsonl", "--on-error", "skip") == 0
+    assert "0xe9) is not UTF-8 (the file was not read beyond this)" in told(capsys)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import glob
-import inspect
 import os
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -17,14 +15,14 @@ import typer
 
 from biomux import formats
 from biomux.cli.display import note, progress
+from biomux.cli.reading import Reading, option_pairs
 from biomux.cli.tally import Losses, Skips, stop_at
-from biomux.errors import DocumentError, FormatError, UsageError
-from biomux.formats.source import files, folder_target, is_archive, position, target
+from biomux.errors import FormatError, UsageError
+from biomux.formats.source import files, folder_target, is_archive, target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from biomux.cli.display import Progress
     from biomux.document import Document
     from biomux.formats import Format, Source
 
@@ -70,7 +68,11 @@ def command(
         ),
     ] = None,
     on_error: Annotated[
-        OnError, typer.Option("--on-error", help="At a malformed record: stop, or skip it and say so at the end.")
+        OnError,
+        typer.Option(
+            "--on-error",
+            help="At a malformed record, or one that the target cannot hold: stop, or skip it and say so at the end.",
+        ),
     ] = OnError.stop,
     skipped: Annotated[
         Path | None, typer.Option("--skipped", metavar="FILE", help="Write every skipped record's error to this file.")
@@ -110,7 +112,14 @@ def command(
         skips = Skips(log) if on_error is OnError.skip else None
         total = _stored_bytes(sources)
         shown = stack.enter_context(progress("converting", total=total, unit="bytes" if total else "documents"))
-        reading = _Reading(format=from_, options=_pairs(option), on_error=skips or stop_at, shown=shown)
+        reading = Reading(
+            format=from_,
+            options=option_pairs(option),
+            goal=chosen,
+            on_error=skips or stop_at,
+            shown=shown,
+            skipping=skips is not None,
+        )
         losses = Losses(strict=strict_loss, at_once=goal == "-")
         if goal != "-" and chosen.write and _is_folder(goal):
             _each_its_own(sources, Path(goal), chosen, reading, losses)
@@ -138,31 +147,30 @@ def _target_format(goal: str, to: str | None) -> Format:
     return chosen
 
 
-def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: _Reading, losses: Losses) -> None:
+def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: Reading, losses: Losses) -> None:
     def documents() -> Iterator[Document]:
-        for _, source in _sources(wheres, reading.on_error):
+        for _, source, found in reading.sources(wheres):
             if goal != "-" and Path(goal).is_file() and Path(source.name).exists() and Path(goal).samefile(source.name):
                 raise UsageError("BX001", "the target is one of the sources", where=goal, hint="name another target")
-            yield from reading.documents(source)
+            yield from reading.documents(source, found)
 
     if chosen.write is None:
         assert chosen.write_folder is not None
-        with folder_target(Path(goal)) as folder:
+        with folder_target(Path(goal)) as folder, _refusals(reading):
             chosen.write_folder(documents(), folder, on_loss=losses)
             losses.must_be_none()
     else:
-        with _stdout() if goal == "-" else target(Path(goal)) as stream:
+        with _stdout() if goal == "-" else target(Path(goal)) as stream, _refusals(reading):
             chosen.write(documents(), stream, on_loss=losses)
             losses.must_be_none()
 
 
-def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Reading, losses: Losses) -> None:
+def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: Reading, losses: Losses) -> None:
     assert chosen.write is not None
     taken: dict[Path, str] = {}
     empty = 0
-    for where, source in _sources(wheres, reading.on_error):
+    for where, source, found in reading.sources(wheres):
         try:
-            found = reading.format_of(source)
             path = folder / _relative(where, source, found, chosen)
         except FormatError as error:
             reading.on_error(error)
@@ -173,106 +181,18 @@ def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: _Rea
                 f"{taken[path]!r} and {source.name!r} would both become {str(path)!r}",
                 hint="convert them into different folders",
             )
-        documents = reading.documents(source)
+        documents = reading.documents(source, found)
         first = next(documents, None)
         if first is None:
             empty += 1
             continue
         taken[path] = source.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with target(path) as stream:
+        with target(path) as stream, _refusals(reading):
             chosen.write(chain([first], documents), stream, on_loss=losses)
             losses.must_be_none()
     if empty:
         note(f"{empty:,} {_files(empty)} held no documents and got no target")
-
-
-@dataclass
-class _Reading:
-    """Reads sources one after the other and keeps count."""
-
-    format: str | None
-    options: dict[str, str]
-    on_error: Callable[[FormatError | DocumentError], None]
-    shown: Progress
-    formats: dict[str, int] = field(default_factory=dict)
-    count: int = 0
-    spans: int = 0
-    _behind: int = 0
-
-    def format_of(self, source: Source) -> Format:
-        return formats.get(self.format) if self.format else formats.guess(source)
-
-    def documents(self, source: Source) -> Iterator[Document]:
-        opened: list[BinaryIO] = []
-
-        def open_watched() -> BinaryIO:
-            opened[:] = [source.open()]
-            return opened[0]
-
-        try:
-            found = self.format_of(source)
-            options = _options(found, self.options)
-            if found.name not in self.formats:
-                note(f"reading {source.name} as {found.name} ({found.title})")
-            self.formats[found.name] = self.formats.get(found.name, 0) + 1
-            for document in found.read(replace(source, open=open_watched), on_error=self.on_error, **options):
-                self.count += 1
-                self.spans += len(document.spans)
-                self._show(opened)
-                yield document
-        except (FormatError, DocumentError) as error:
-            self.on_error(error)
-        self._behind += source.size or 0
-
-    def _show(self, opened: list[BinaryIO]) -> None:
-        if self.shown.unit != "bytes":
-            self.shown.advance(1)
-        elif self.shown.due() and opened and not opened[0].closed:
-            self.shown.reach(self._behind + position(opened[0]))
-
-
-def _pairs(options: list[str] | None) -> dict[str, str]:
-    pairs = [option.partition("=") for option in options or ()]
-    for name, equals, _ in pairs:
-        if not name or not equals:
-            raise UsageError("BX001", f"option {name!r} has no value", hint="write --option NAME=VALUE")
-    return {name: value for name, _, value in pairs}
-
-
-def _options(found: Format, options: dict[str, str]) -> dict[str, object]:
-    """Options as a format's reader takes them: numbers, true and false where it says so, else text."""
-    known = inspect.signature(found.read).parameters
-    names = [name for name, known_as in known.items() if known_as.kind is known_as.KEYWORD_ONLY and name != "on_error"]
-    values: dict[str, object] = {}
-    for name, value in options.items():
-        if name not in names:
-            hint = f"one of: {', '.join(names)}" if names else "it has none"
-            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
-        kinds = str(known[name].annotation)
-        if "bool" in kinds and value in ("true", "false"):
-            values[name] = value == "true"
-        elif "int" in kinds and value.isdecimal():
-            values[name] = int(value)
-        else:
-            values[name] = value.replace("\\t", "\t")
-    return values
-
-
-def _sources(wheres: list[str], on_error: Callable[[FormatError], None]) -> Iterator[tuple[str, Source]]:
-    """Every source, with the argument that it came from. At least one, or it is an error."""
-    count = 0
-    for where in wheres:
-        for path in ["-"] if where == "-" else files(where):
-            try:
-                for source in formats.sources(path):
-                    count += 1
-                    yield where, source
-            except FormatError as error:
-                count += 1
-                on_error(error)
-    if not count:
-        raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
 
 
 def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path:
@@ -305,6 +225,17 @@ def _root(where: str) -> Path:
 
 def _files(count: int) -> str:
     return "file" if count == 1 else "files"
+
+
+@contextmanager
+def _refusals(reading: Reading) -> Iterator[None]:
+    """A document that the target cannot hold at all could have been skipped: say so."""
+    try:
+        yield
+    except FormatError as error:
+        if error.code == "BX120" and not reading.skipping:
+            stop_at(error)
+        raise
 
 
 def _is_folder(goal: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError, UsageError
 from biomux.formats.format import Feature, Format, Loss, features, ignore, report_losses, stop
-from biomux.formats.source import Source, folder_target, of_bytes, of_path, sources, target
+from biomux.formats.source import GZIP_MAGIC, Source, folder_target, of_bytes, of_path, sources, target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -88,7 +88,11 @@ def get(name: str) -> Format:
         return found
     if name in _outside():
         return _load(_outside()[name])
-    raise UsageError("BX110", f"there is no format {name!r}", hint=f"one of: {', '.join(sorted(names()))}")
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower().replace("_", "-"), names(), n=1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    raise UsageError("BX110", f"there is no format {name!r}", hint=f"{meant}one of: {', '.join(sorted(names()))}")
 
 
 @cache
@@ -119,9 +123,21 @@ def guess(source: Source) -> Format:
         candidate = get(name)
         if candidate.sniff(source.plain_name, head):
             return candidate
-    raise FormatError(
-        "BX110", "cannot tell the format", where=source.name, hint=f"name it with --from: {', '.join(sorted(names()))}"
-    )
+    raise _unknown(source, head)
+
+
+def _unknown(source: Source, head: bytes) -> FormatError:
+    """Why the format cannot be told, where the first bytes show it."""
+    message, hint = "cannot tell the format", f"name it with --from: {', '.join(sorted(names()))}"
+    if not head:
+        message, hint = f"{message}: the file is empty", "fetch or write it again, or leave it out"
+    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        message, hint = f"{message}: it begins as UTF-16 does", "convert it to UTF-8 first, for instance with iconv"
+    elif head.startswith(GZIP_MAGIC):
+        message, hint = f"{message}: it is gzipped twice", "unpack it once by hand"
+    elif head.startswith(b"PK\x03\x04"):
+        message, hint = f"{message}: it is a zip or office file", "if it is an archive, let its name end in .zip"
+    return FormatError("BX110", message, where=source.name, hint=hint)
 
 
 def guess_target(path: Path) -> Format:

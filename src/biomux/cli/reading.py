@@ -1,0 +1,171 @@
+"""Sources as commands read them: formats recognised and stated, files passed over told, documents counted."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux import formats
+from biomux.cli.display import note
+from biomux.errors import DocumentError, FormatError, UsageError
+from biomux.formats.source import files, position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.cli.display import Progress
+    from biomux.document import Document
+    from biomux.formats import Format, Source
+
+SHOWN = 5
+"""Files passed over that are named at the end."""
+
+
+@dataclass
+class Reading:
+    """Reads sources one after the other and keeps count.
+
+    With `skipping`, errors are taken by `on_error`, and a document that `goal`, the target format, cannot hold at all is one too. A file
+    of a folder or an archive that is of no format by its name nor its content (a licence, a drawing) is passed over and told, unless
+    there is no other; one that looks like data is an error.
+    """
+
+    format: str | None
+    options: dict[str, str]
+    goal: Format
+    on_error: Callable[[FormatError | DocumentError], None]
+    shown: Progress
+    skipping: bool = False
+    formats: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    spans: int = 0
+    _passed_over: list[FormatError] = field(default_factory=list)
+    _behind: int = 0
+
+    def sources(self, wheres: list[str]) -> Iterator[tuple[str, Source, Format]]:
+        """Every source with the argument that it came from and its format. At least one, or it is an error."""
+        count = 0
+        for where in wheres:
+            for path in ["-"] if where == "-" else files(where):
+                try:
+                    for source in formats.sources(path):
+                        count += 1
+                        alone = "!" not in source.name and not Path(where).is_dir()
+                        if found := self._format_of(source, alone=alone):
+                            yield where, source, found
+                except FormatError as error:
+                    count += 1
+                    self.on_error(error)
+        if not count:
+            raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
+        self._tell_passed_over()
+
+    def documents(self, source: Source, found: Format) -> Iterator[Document]:
+        """The documents of one source."""
+        opened: list[BinaryIO] = []
+
+        def open_watched() -> BinaryIO:
+            opened[:] = [source.open()]
+            return opened[0]
+
+        options = reader_options(found, self.options)
+        if found.name not in self.formats:
+            note(f"reading {source.name} as {found.name} ({found.title})")
+        self.formats[found.name] = self.formats.get(found.name, 0) + 1
+        try:
+            for document in found.read(replace(source, open=open_watched), on_error=self.on_error, **options):
+                if self.skipping and not self._fits(document):
+                    continue
+                self.count += 1
+                self.spans += len(document.spans)
+                self._show(opened)
+                yield document
+        except (FormatError, DocumentError) as error:
+            self.on_error(_at_the_end(error) if self.skipping else error)
+        self._behind += source.size or 0
+
+    def _format_of(self, source: Source, *, alone: bool) -> Format | None:
+        if self.format:
+            return formats.get(self.format)
+        try:
+            return formats.guess(source)
+        except FormatError as error:
+            if error.code == "BX110" and not alone and not self.skipping and not _looks_like_data(source):
+                self._passed_over.append(error)
+            else:
+                self.on_error(error)
+            return None
+
+    def _tell_passed_over(self) -> None:
+        if self._passed_over and not self.formats:
+            raise self._passed_over[0]
+        if self._passed_over:
+            names = ", ".join(str(error.where) for error in self._passed_over[:SHOWN])
+            more = len(self._passed_over) - SHOWN
+            note(
+                f"passed over {len(self._passed_over):,}, of no known format: {names}"
+                + (f" and {more:,} more" if more > 0 else "")
+            )
+
+    def _fits(self, document: Document) -> bool:
+        """Whether the target format takes the document: tried by writing it alone, to nowhere."""
+        try:
+            if self.goal.write is not None:
+                self.goal.write([document], io.BytesIO(), on_loss=formats.ignore)
+            elif self.goal.write_folder is not None:
+                with TemporaryDirectory() as folder:
+                    self.goal.write_folder([document], Path(folder), on_loss=formats.ignore)
+        except FormatError as error:
+            self.on_error(error)
+            return False
+        return True
+
+    def _show(self, opened: list[BinaryIO]) -> None:
+        if self.shown.unit != "bytes":
+            self.shown.advance(1)
+        elif self.shown.due() and opened and not opened[0].closed:
+            self.shown.reach(self._behind + position(opened[0]))
+
+
+def option_pairs(options: list[str] | None) -> dict[str, str]:
+    """Names and values of `--option NAME=VALUE`."""
+    pairs = [option.partition("=") for option in options or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise UsageError("BX001", f"option {name!r} has no value", hint="write --option NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def reader_options(found: Format, options: dict[str, str]) -> dict[str, object]:
+    """Options as a format's reader takes them: numbers, true and false where it says so, else text."""
+    known = inspect.signature(found.read).parameters
+    names = [name for name, known_as in known.items() if known_as.kind is known_as.KEYWORD_ONLY and name != "on_error"]
+    values: dict[str, object] = {}
+    for name, value in options.items():
+        if name not in names:
+            hint = f"one of: {', '.join(names)}" if names else "it has none"
+            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
+        kinds = str(known[name].annotation)
+        if "bool" in kinds and value in ("true", "false"):
+            values[name] = value == "true"
+        elif "int" in kinds and value.isdecimal():
+            values[name] = int(value)
+        else:
+            values[name] = value.replace("\\t", "\t")
+    return values
+
+
+def _looks_like_data(source: Source) -> bool:
+    """Whether the name ends as that of a file to be read does: then something is wrong with what is in it."""
+    last = {suffix.rpartition(".")[2] for name in formats.names() for suffix in formats.get(name).suffixes}
+    return source.plain_name.rpartition(".")[2] in last
+
+
+def _at_the_end(error: FormatError | DocumentError) -> FormatError | DocumentError:
+    """The error of a reader that could not go on, so that nobody takes it for one record."""
+    message = f"{error.message} (the file was not read beyond this)"
+    return type(error)(error.code, message, where=error.where, hint=error.hint)
