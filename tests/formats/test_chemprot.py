@@ -110,6 +110,16 @@ def test_what_was_read_is_written_the_same(tmp_path: Path) -> None:
     assert list(formats.read(tmp_path / "out")) == documents
 
 
+def test_a_mention_across_title_and_abstract_is_written_as_its_text_is(tmp_path: Path) -> None:
+    passages = (Passage(0, 4, "title"), Passage(5, 9, "abstract"))
+    document = Document("1", "TP53\u2028gene", passages=passages, spans=(Span(0, 9, "GENE", id="T1"),))
+    losses: list[Loss] = []
+    formats.write([document], tmp_path / "out", format="chemprot", on_loss=losses.append)
+    (back,) = formats.read(tmp_path / "out")
+    assert back.mention(back.spans[0]) == "TP53 gene"
+    assert [loss.feature for loss in losses] == ["text"]
+
+
 def test_a_text_that_is_not_title_and_abstract_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="BX120: document '1': the text is not a title and an abstract"):
         formats.write([Document("1", "plain")], tmp_path / "out", format="chemprot")

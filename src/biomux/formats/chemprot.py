@@ -97,8 +97,9 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
                 )
             written.add(document.id)
             report_losses(document, HOLDS, on_loss)
-            abstracts.write(tsv_line([document.id, *_title_and_abstract(document, on_loss)], document.id))
-            for row in _entity_rows(document, on_loss):
+            title, abstract = _title_and_abstract(document, on_loss)
+            abstracts.write(tsv_line([document.id, title, abstract], document.id))
+            for row in _entity_rows(document, f"{title} {abstract}", on_loss):
                 entities.write(tsv_line(row, document.id))
             for row in (relation_rows := _relation_rows(document, on_loss)):
                 relations.write(tsv_line(row, document.id))
@@ -238,13 +239,13 @@ def _title_and_abstract(document: Document, on_loss: Callable[[Loss], None]) -> 
     return text[: passages[0].end], text[passages[1].start :]
 
 
-def _entity_rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[str]]:
+def _entity_rows(document: Document, text: str, on_loss: Callable[[Loss], None]) -> Iterator[list[str]]:
     taken = {span.id for span in document.spans}
     if None in taken and len(taken) > 1:
         on_loss(Loss(document.id, "span ids", 1, "spans without an id get one"))
     free = (name for name in (f"T{n}" for n in range(1, 2 * len(document.spans) + 2)) if name not in taken)
     for span in document.spans:
-        mention = document.text[span.start : span.end]
+        mention = text[span.start : span.end]
         name = next(free) if span.id is None else span.id
         yield [document.id, name, span.type, str(span.start), str(span.end), mention]
 
