@@ -56,3 +56,10 @@ def load(bundle: str | None, *, threads: int | None = None) -> Annotator:
     """A loader for `Settings.loader`."""
     del bundle, threads
     return annotator()
+
+
+def die(bundle: str | None, *, threads: int | None = None) -> Annotator:
+    """A loader that ends its process."""
+    import os
+
+    os._exit(7)

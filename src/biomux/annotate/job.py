@@ -1,13 +1,14 @@
 """A job: inputs, settings and a target, and the folder in which its parts are made until it is whole.
 
-    OUT/ (a folder)                   OUT (a file)
-    ├── part-00000.jsonl              .OUT.biomux/
-    ├── …                             ├── job.json
-    ├── errors.jsonl   if any         ├── part-00000.jsonl
-    ├── manifest.json  when whole     ├── part-00000.json
-    └── .biomux/       until then     └── …
-        ├── job.json
-        └── part-00000.json
+    OUT/ (a folder)                           OUT (a file)
+    ├── part-00000.jsonl                      .OUT.biomux/       until whole
+    ├── …                                     ├── job.json
+    └── .biomux/                              ├── part-00000.jsonl
+        ├── job.json             until whole  ├── part-00000.json
+        ├── part-00000.json      until whole  └── …
+        └── manifest.json        when whole
+
+Documents that failed are told in OUT.errors.jsonl beside it. So a folder holds nothing but documents to those who read it.
 
 `job.json` says what the job is. A run that finds one goes on with it if it is the same job, and refuses otherwise.
 """
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from biomux.annotate.settings import Settings
 
 MANIFEST = "manifest.json"
-ERRORS = "errors.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,12 @@ class Goal:
     @property
     def errors(self) -> Path:
         """Where failures are told."""
-        return self.path / ERRORS if self.parts else self.path.with_name(f"{self.path.name}.{ERRORS}")
+        return self.path.with_name(f"{self.path.name}.errors.jsonl")
+
+    @property
+    def manifest(self) -> Path:
+        """What a whole folder of parts is: its job, its parts with size and sha256, what it counts."""
+        return self.work / MANIFEST
 
 
 def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
@@ -97,9 +102,9 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> I
     _must_be_ours(goal)
     if restart:
         discard(goal)
-    if goal.parts and (goal.path / MANIFEST).is_file():
-        _must_be_same(json.loads((goal.path / MANIFEST).read_bytes())["job"], described, goal)
-        shutil.rmtree(goal.work, ignore_errors=True)
+    if goal.manifest.is_file():
+        _must_be_same(json.loads(goal.manifest.read_bytes())["job"], described, goal)
+        clear(goal)
         yield False
         return
     fresh = goal.parts and not goal.path.exists()
@@ -117,23 +122,35 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> I
         try:
             yield True
         finally:
-            if goal.work.is_dir() and not any(goal.work.glob("part-*")):
+            if goal.work.is_dir() and not goal.manifest.is_file() and not any(goal.work.glob("part-*")):
                 shutil.rmtree(goal.work, ignore_errors=True)
                 if fresh and not any(goal.path.iterdir()):
                     goal.path.rmdir()
 
 
+def clear(goal: Goal) -> None:
+    """Take away what was needed only until the job was whole."""
+    if not goal.parts:
+        shutil.rmtree(goal.work)
+        return
+    for leftover in (*goal.path.glob(".part-*.part"), *goal.work.iterdir()):
+        if leftover.name != MANIFEST:
+            leftover.unlink(missing_ok=True)
+
+
 def discard(goal: Goal) -> None:
-    """Take away what an earlier run made and nothing else."""
-    if goal.work.is_dir():
-        with _held(goal):
-            shutil.rmtree(goal.work)
-    if goal.parts and (goal.path / MANIFEST).is_file():
-        made = json.loads((goal.path / MANIFEST).read_bytes())
-        (goal.path / MANIFEST).unlink()
-        for part in made["parts"]:
-            (goal.path / Path(part["file"]).name).unlink(missing_ok=True)
-        (goal.path / ERRORS).unlink(missing_ok=True)
+    """Take away what an earlier run made, and nothing else."""
+    if not goal.work.is_dir():
+        return
+    with _held(goal):
+        if goal.parts:
+            for note in goal.work.glob("part-*.json"):
+                for part in goal.path.glob(f"{note.stem}.*"):
+                    part.unlink()
+        if goal.manifest.is_file():
+            for made in json.loads(goal.manifest.read_bytes())["parts"]:
+                (goal.path / Path(made["file"]).name).unlink(missing_ok=True)
+        shutil.rmtree(goal.work)
 
 
 def _real(path: Path) -> Path:
@@ -143,7 +160,7 @@ def _real(path: Path) -> Path:
 
 def _must_be_ours(goal: Goal) -> None:
     """A folder to be filled is new, empty, or has been begun or filled by us."""
-    if not goal.parts or not goal.path.exists() or goal.work.is_dir() or (goal.path / MANIFEST).is_file():
+    if not goal.parts or not goal.path.exists() or goal.work.is_dir():
         return
     if any(not path.name.startswith(".") for path in goal.path.iterdir()):
         raise AnnotateError(

@@ -66,7 +66,7 @@ def run(
     described = job.describe(inputs, settings, goal, part_size=part_size)
     with job.opened(goal, described, restart=restart) as needed:
         if not needed:
-            return Tally.of_json(json.loads((goal.path / job.MANIFEST).read_bytes())["tally"])
+            return Tally.of_json(json.loads(goal.manifest.read_bytes())["tally"])
         work = Work(
             folder=str(goal.path if goal.parts else goal.work),
             notes=str(goal.work),
@@ -108,18 +108,16 @@ def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss
             on_loss(Loss(document, feature, count, detail))
     _write_errors(whole, goal)
     if goal.parts:
-        for leftover in goal.path.glob(".part-*.part"):
-            leftover.unlink(missing_ok=True)
         listed = [
             {"file": part.file, "size": part.size, "sha256": part.sha256, "documents": part.tally.documents}
             for part in whole
         ]
-        with target(goal.path / job.MANIFEST) as stream:
+        with target(goal.manifest) as stream:
             manifest = {"job": described, "tally": tally.to_json(), "parts": listed}
             stream.write(json.dumps(manifest, indent=1).encode() + b"\n")
     else:
         _join([goal.work / part.file for part in whole], goal, on_loss)
-    shutil.rmtree(goal.work)
+    job.clear(goal)
     return tally
 
 

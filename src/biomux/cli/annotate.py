@@ -126,7 +126,7 @@ def command(
     With -o the work is done in parts, by several processes if --workers says so. A stopped run, even one that was killed, goes on where it
     stopped when the same command is given again, and ends with the same bytes. If OUT is a folder the parts stay there.
 
-    A document that fails is told, with -o in an error file (OUT.errors.jsonl, OUT/errors.jsonl), and the rest goes on. The exit code is 0 when all is done, 3 if a document failed, and 2 on an error that
+    A document that fails is told, with -o in OUT.errors.jsonl, and the rest goes on. The exit code is 0 when all is done, 3 if a document failed, and 2 on an error that
     ended the run.
 
     Examples:

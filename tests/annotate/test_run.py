@@ -1,0 +1,298 @@
+"""Jobs: parts, workers, stopping and going on; always the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+
+from biomux import formats
+from biomux.annotate.inputs import Inputs
+from biomux.annotate.job import goal
+from biomux.annotate.parts import Failures, cut
+from biomux.annotate.run import Step, run
+from biomux.annotate.settings import Settings
+from biomux.annotate.work import Work, annotate_part
+from biomux.document import Document
+from biomux.errors import AnnotateError, BiomuxError, UsageError
+
+TESTS = Path(__file__).parent.parent
+RULES = Settings(loader="stub:load")
+
+
+def documents(number: int = 60, *, words: int = 20) -> list[Document]:
+    return [Document(f"d{index}", tiny.text(4 + index % words, seed=index)) for index in range(number)]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "in" / "documents.jsonl"
+    path.parent.mkdir()
+    formats.write(documents(), path)
+    return path
+
+
+def annotate(
+    source: Path | str, target: Path | str, *, format: str | None = None, gzip: bool = False, **options: Any
+) -> Any:
+    settings = options.pop("settings", RULES)
+    options.setdefault("part_size", 500)
+    return run(Inputs([str(source)]), goal(str(target), format, gzip=gzip), settings, **options)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_one_file_holds_every_document_in_order(source: Path, tmp_path: Path) -> None:
+    tally = annotate(source, tmp_path / "out.jsonl")
+    done = list(formats.read(tmp_path / "out.jsonl"))
+    assert [(document.id, document.text) for document in done] == [(d.id, d.text) for d in documents()]
+    assert tally.documents == 60
+    assert sum(tally.entities.values()) == sum(len(document.spans) for document in done) > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out.jsonl"]
+
+
+@pytest.mark.parametrize("part_size", [1, 300, 10**9])
+def test_the_size_of_parts_does_not_show_in_one_file(source: Path, tmp_path: Path, part_size: int) -> None:
+    annotate(source, tmp_path / "usual.jsonl")
+    annotate(source, tmp_path / "out.jsonl", part_size=part_size)
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "usual.jsonl").read_bytes()
+
+
+def test_a_folder_of_parts_has_a_manifest_of_them(source: Path, tmp_path: Path) -> None:
+    annotate(source, f"{tmp_path / 'out'}/", gzip=True)
+    annotate(source, tmp_path / "one.jsonl")
+    manifest = json.loads((tmp_path / "out" / ".biomux" / "manifest.json").read_bytes())
+    files = [part["file"] for part in manifest["parts"]]
+    assert files == [f"part-{index:05d}.jsonl.gz" for index in range(len(files))]
+    assert set(contents(tmp_path / "out")) == {*files, ".biomux/manifest.json"}
+    joined = b"".join(gzip.decompress((tmp_path / "out" / file).read_bytes()) for file in files)
+    assert joined == (tmp_path / "one.jsonl").read_bytes()
+    assert sum(part["documents"] for part in manifest["parts"]) == 60
+
+
+@pytest.mark.parametrize("name", ["out.jsonl.gz", "out.bioc.xml", "out.pubtator"])
+def test_any_format_can_be_written(source: Path, tmp_path: Path, name: str) -> None:
+    lost: list[str] = []
+    annotate(source, tmp_path / name, on_loss=lambda loss: lost.append(loss.feature))
+    assert [document.id for document in formats.read(tmp_path / name)] == [document.id for document in documents()]
+    assert bool(lost) is (name != "out.jsonl.gz")
+
+
+def test_a_format_of_several_files_and_parts_in_another_format(source: Path, tmp_path: Path) -> None:
+    annotate(source, f"{tmp_path / 'brat'}/", format="brat")
+    assert len(list((tmp_path / "brat").glob("*.ann"))) == 60
+    annotate(source, f"{tmp_path / 'xml'}/", format="bioc-xml")
+    assert [document.id for document in formats.read(tmp_path / "xml")] == [document.id for document in documents()]
+
+
+def test_a_table_of_mentions(source: Path, tmp_path: Path) -> None:
+    tally = annotate(source, tmp_path / "out.tsv", format="tsv")
+    lines = (tmp_path / "out.tsv").read_text().splitlines()
+    assert lines[0] == "document\tstart\tend\ttype\tmention\tscore\thead"
+    assert len(lines) == 1 + sum(tally.entities.values())
+
+
+def test_two_workers_make_the_same_bytes(tmp_path: Path, source: Path) -> None:
+    bundle = str(tiny.bundle(tmp_path / "bundle"))
+    settings = Settings(bundle=bundle)
+    one = annotate(source, f"{tmp_path / 'one'}/", settings=settings)
+    two = annotate(source, f"{tmp_path / 'two'}/", settings=settings, workers=2, threads=1)
+    assert one == two
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop_after(parts: int) -> Any:
+    left = [parts]
+
+    def listen(step: Step) -> None:
+        left[0] -= step.fresh
+        if left[0] <= 0:
+            raise Stopped
+
+    return listen
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_stopped_run_goes_on_where_it_stopped(source: Path, tmp_path: Path, folder: bool) -> None:
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    end = "out/" if folder else "out.jsonl"
+    annotate(source, f"{place}/{end}")
+    for parts in (3, 2):
+        with pytest.raises(Stopped):
+            annotate(source, f"{tmp_path}/{end}", listen=stop_after(parts))
+        assert folder or not (tmp_path / "out.jsonl").exists()
+    steps: list[Step] = []
+    annotate(source, f"{tmp_path}/{end}", listen=steps.append)
+    assert [step.fresh for step in steps].count(False) == 5
+    if folder:
+        assert contents(tmp_path / "out") == contents(place / "out")
+    else:
+        assert (tmp_path / "out.jsonl").read_bytes() == (place / "out.jsonl").read_bytes()
+    hidden = [path.name for path in tmp_path.rglob(".*")]
+    assert hidden == ([".biomux", ".biomux"] if folder else [])
+
+
+def test_a_part_whose_file_is_cut_short_is_made_again(source: Path, tmp_path: Path) -> None:
+    annotate(source, tmp_path / "usual.jsonl")
+    with pytest.raises(Stopped):
+        annotate(source, tmp_path / "out.jsonl", listen=stop_after(3))
+    part = tmp_path / ".out.jsonl.biomux" / "part-00001.jsonl"
+    part.write_bytes(part.read_bytes()[:-5])
+    annotate(source, tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "usual.jsonl").read_bytes()
+
+
+def test_other_settings_or_inputs_are_refused_until_restarted(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    with pytest.raises(Stopped):
+        annotate(source, out, listen=stop_after(2))
+    with pytest.raises(AnnotateError, match=r"BX605: .*of other values: --types; give the same command"):
+        annotate(source, out, settings=Settings(loader="stub:load", types=("Disease",)))
+    os.utime(source, ns=(1, 1))
+    with pytest.raises(AnnotateError, match=r"of other values: inputs"):
+        annotate(source, out)
+    annotate(source, out, restart=True)
+    assert len(list(formats.read(out))) == 60
+
+
+def test_a_whole_folder_is_left_alone_and_another_job_is_refused(source: Path, tmp_path: Path) -> None:
+    out = f"{tmp_path / 'out'}/"
+    tally = annotate(source, out)
+    before = contents(tmp_path / "out")
+    steps: list[Step] = []
+    assert annotate(source, out, listen=steps.append) == tally
+    assert steps == []
+    assert contents(tmp_path / "out") == before
+    with pytest.raises(AnnotateError, match="--part-size"):
+        annotate(source, out, part_size=700)
+    annotate(source, out, part_size=10**6, restart=True)
+    assert set(contents(tmp_path / "out")) == {"part-00000.jsonl", ".biomux/manifest.json"}
+
+
+def test_a_folder_with_other_things_is_refused(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    with pytest.raises(AnnotateError, match=r"BX605: .*holds other things"):
+        annotate(source, tmp_path / "out")
+    assert contents(tmp_path / "out") == {"thesis.txt": b"mine"}
+
+
+def test_what_is_written_is_not_read(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="among the inputs"):
+        annotate(source, source)
+    with pytest.raises(UsageError, match="lies in an input"):
+        annotate(source.parent, f"{source.parent}/out/")
+
+
+def test_two_runs_do_not_write_to_one_target(source: Path, tmp_path: Path) -> None:
+    told: list[BiomuxError] = []
+
+    def again(_: Step) -> None:
+        if not told:
+            try:
+                annotate(source, tmp_path / "out.jsonl")
+            except AnnotateError as error:
+                told.append(error)
+
+    annotate(source, tmp_path / "out.jsonl", listen=again)
+    assert "another run is writing it" in str(told[0])
+
+
+def test_a_wrong_question_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
+    for target in (tmp_path / "out.jsonl", f"{tmp_path}/out/"):
+        with pytest.raises(UsageError, match="there is no type 'gene'"):
+            annotate(source, target, settings=Settings(loader="stub:load", types=("gene",)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_failures_are_listed_and_the_rest_goes_on(source: Path, tmp_path: Path) -> None:
+    with source.open("a") as stream:
+        stream.write("nonsense\n")
+        bad = {"biomux": 1, "id": "gap", "text": "Read. Not read.", "sentences": [[0, 5]]}
+        stream.write(json.dumps(bad) + "\n")
+    tally = annotate(source, tmp_path / "out.jsonl", settings=Settings(loader="stub:load", strict=True))
+    assert (tally.documents, tally.failed) == (60, 2)
+    told = [json.loads(line) for line in (tmp_path / "out.jsonl.errors.jsonl").read_text().splitlines()]
+    assert [(error["id"], error["code"]) for error in told] == [(None, "BX117"), ("gap", "BX602")]
+    assert told[0]["where"].endswith("documents.jsonl:61")
+    tally = annotate(source, tmp_path / "out.jsonl")
+    assert (tally.documents, tally.failed, tally.read < tally.characters) == (61, 1, True)
+    formats.write(documents(), source)
+    annotate(source, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl.errors.jsonl").exists()
+
+
+def test_a_part_may_be_made_twice(tmp_path: Path) -> None:
+    part = next(iter(cut(documents(5), Failures())))
+    work = Work(str(tmp_path), str(tmp_path), RULES)
+    first = annotate_part(part, work)
+    before = contents(tmp_path)
+    assert annotate_part(part, work) == first
+    (tmp_path / "part-00000.json").unlink()
+    assert annotate_part(part, work) == first
+    assert contents(tmp_path) == before
+
+
+def test_a_link_stays_a_link(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "real.jsonl").write_text("old")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
+    annotate(source, tmp_path / "link.jsonl")
+    assert (tmp_path / "link.jsonl").is_symlink()
+    assert len(list(formats.read(tmp_path / "real.jsonl"))) == 60
+
+
+def test_nothing_in_gives_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    assert annotate(tmp_path / "empty.jsonl", tmp_path / "out.jsonl").documents == 0
+    assert (tmp_path / "out.jsonl").read_bytes() == b""
+
+
+def test_a_worker_that_dies_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    with pytest.raises(AnnotateError, match="BX604: a worker process ended with code 7 while it made part-0000"):
+        annotate(source, tmp_path / "out.jsonl", settings=Settings(loader="stub:die"), workers=2)
+
+
+def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    formats.write(documents(2000, words=4), source)
+    bundle = tiny.bundle(tmp_path / "bundle")
+    command = [sys.executable, "-m", "biomux", "annotate", str(source), "--bundle", str(bundle)]
+    command += ["--part-size", "1500", "--threads", "1"]
+    subprocess.run([*command, "-o", f"{tmp_path}/usual/"], check=True, capture_output=True, timeout=120)
+    chance = random.Random(4)
+    killed = 0
+    for _ in range(4):
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            [*command, "-o", f"{tmp_path}/out/", "--workers", "2"], stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        while process.poll() is None and len(list((tmp_path / "out").glob("part-*"))) <= 4 * killed:
+            time.sleep(0.02)
+            assert time.monotonic() - begun < 60
+        time.sleep(chance.random() * 0.3)
+        if process.poll() is None:
+            kill = os.kill if chance.random() < 0.5 else os.killpg  # the main process alone, or its workers with it
+            kill(process.pid, signal.SIGKILL)
+            killed += 1
+        process.wait()
+    assert killed
+    subprocess.run([*command, "-o", f"{tmp_path}/out/", "--workers", "2"], check=True, capture_output=True, timeout=120)
+    assert contents(tmp_path / "out") == contents(tmp_path / "usual")
