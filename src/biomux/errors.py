@@ -51,12 +51,14 @@ CODES: dict[str, str] = {
     "BX304": "a value set from outside is not usable",
     "BX305": "a recipe's parts do not fit together",
     "BX306": "there is no such head or regime, or it does not have such a setting",
+    "BX307": "several corpora of a recipe, or splits or types of them, are not there",
     "BX401": "an encoder, tokenizer or vocabulary cannot be loaded",
     "BX402": "a checkpoint or model cannot be saved",
     "BX403": "a loss is not a number",
     "BX404": "there is nothing to train on",
     "BX405": "a run's folder is in use, missing or of another recipe",
     "BX406": "a run's model cannot be loaded",
+    "BX407": "several processes cannot share the training as it is",
     "BX420": "word vectors are not there, or not in a file that can be read",
     "BX421": "a file of word vectors is cut short",
     "BX422": "a word vector has the wrong size, or something that is not a number",
@@ -108,6 +110,7 @@ CODES: dict[str, str] = {
     "BX703": "gold and prediction have different texts",
     "BX704": "there is too little, or nothing, to score",
     "BX705": "per-document counts, scores or logits have shapes that do not fit together",
+    "BX706": "scores were taken on different documents and cannot be compared",
 }
 
 

@@ -41,11 +41,15 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "annotate": Command("biomux.cli.annotate", "Find genes, chemicals, diseases and more in texts and files."),
+    "bench": Command("biomux.cli.bench", "Measure how fast a bundle is on this machine."),
     "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
     "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),
     "export": Command("biomux.cli.export", "Make a bundle of a run: what the engine annotates with."),
     "verify": Command("biomux.cli.verify", "Check a bundle: checksums, contents, and its answers to its own examples."),
+    "evaluate": Command("biomux.cli.evaluate", "Score a model on corpora."),
+    "score": Command("biomux.cli.score", "Score predictions in files."),
+    "compare": Command("biomux.cli.compare", "Compare systems, and test whether they differ."),
 }
 """Name → where it is and what it does, in the order of `biomux --help`."""
 

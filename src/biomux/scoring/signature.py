@@ -17,7 +17,7 @@ from biomux.errors import UsageError
 from biomux.scoring.pairing import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from biomux.document import Document
 
@@ -61,6 +61,17 @@ def read_signature(line: str) -> dict[str, str]:
     if "biomux" not in fields:
         raise UsageError("BX001", f"{line[:60]!r} is not a signature", hint="a signature begins with 'biomux:'")
     return fields
+
+
+def common_signature(lines: Sequence[str]) -> str:
+    """What several signatures have in common, for a table over all of them.
+
+    >>> common_signature(["biomux:0.1.0|matching:strict|corpus:a", "biomux:0.1.0|matching:strict|corpus:b"])
+    'biomux:0.1.0|matching:strict|columns:2'
+    """
+    read = [read_signature(line) for line in lines]
+    same = [f"{name}:{value}" for name, value in read[0].items() if all(one.get(name) == value for one in read)]
+    return "|".join([*same, f"columns:{len(lines)}"])
 
 
 class Checksum:

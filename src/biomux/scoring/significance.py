@@ -21,7 +21,7 @@ from biomux.errors import ScoreError, UsageError
 from biomux.scoring.documents import same_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -260,3 +260,18 @@ def _exchanged(both: Floats, samples: int, seed: int) -> Floats:
         moved[start : start + part] = random.binomial(numbers, 0.5, size=(part, len(numbers))) @ gap
     shift = moved.reshape(samples, *total.shape[1:])
     return np.stack([total[0] + shift, total[1] - shift], axis=1)
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """p values of several tests, corrected by Holm's method so that all of them hold together.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p)), key=lambda place: p[place])
+    corrected = [0.0] * len(p)
+    reached = 0.0
+    for number, place in enumerate(order):
+        reached = max(reached, min(1.0, (len(p) - number) * p[place]))
+        corrected[place] = reached
+    return corrected

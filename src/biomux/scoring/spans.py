@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
 
-__all__ = ["MATCHINGS", "Rows", "SpanScores", "align", "count", "score", "score_each"]
+__all__ = ["MATCHINGS", "Rows", "Scorer", "SpanScores", "align", "count", "score", "score_each"]
 
 MATCHINGS = ("strict", "boundary", "type", "overlap", "word", "piece", "semeval")
 ALL_BUT_PIECE = tuple(name for name in MATCHINGS if name != "piece")
@@ -106,25 +106,52 @@ def score(
     `matchings` are all by default, "piece" only where `pieces` tells how to cut a text. `types` limits both sides to these types: use it
     where gold was annotated for some types only. `words` cuts texts of documents that have no tokens.
     """
-    chosen = _chosen(matchings, pieces)
-    tallies = {name: _Tally() for name in chosen if name != "semeval"}
-    outcomes: dict[str, list[int]] = {}
-    documents = 0
+    scorer = Scorer(matchings=matchings, types=types, words=words, pieces=pieces)
     for gold, predicted in pairs:
-        documents += 1
-        for name, rows in count(gold, predicted, matchings=chosen, types=types, words=words, pieces=pieces).items():
+        scorer.add(gold, predicted)
+    return scorer.scores()
+
+
+class Scorer:
+    """`score` while documents go by: what each adds is told, and `scores` can be asked at any time."""
+
+    def __init__(
+        self,
+        *,
+        matchings: Sequence[str] | None = None,
+        types: Collection[str] | None = None,
+        words: Ranges = plain_words,
+        pieces: Ranges | None = None,
+    ) -> None:
+        self.matchings = tuple(_chosen(matchings, pieces))
+        self.documents = 0
+        self._types, self._words, self._pieces = types, words, pieces
+        self._tallies = {name: _Tally() for name in self.matchings if name != "semeval"}
+        self._outcomes: dict[str, list[int]] = {}
+
+    def add(self, gold: Document, predicted: Document) -> dict[str, Rows]:
+        """Take one pair in; its own counts by matching and type, not to be changed."""
+        self.documents += 1
+        counted = count(
+            gold, predicted, matchings=self.matchings, types=self._types, words=self._words, pieces=self._pieces
+        )
+        for name, rows in counted.items():
             if name == "semeval":
                 for type_, row in rows.items():
-                    sums = outcomes.setdefault(type_, [0] * 6)
+                    sums = self._outcomes.setdefault(type_, [0] * 6)
                     for place, value in enumerate(row):
                         sums[place] += value
             else:
-                tallies[name].add(rows)
-    return SpanScores(
-        documents,
-        {name: tally.table(documents) for name, tally in tallies.items()},
-        {type_: Outcomes(*outcomes[type_]) for type_ in sorted(outcomes)},
-    )
+                self._tallies[name].add(rows)
+        return counted
+
+    def scores(self) -> SpanScores:
+        """The scores of all documents so far."""
+        return SpanScores(
+            self.documents,
+            {name: tally.table(self.documents) for name, tally in self._tallies.items()},
+            {type_: Outcomes(*self._outcomes[type_]) for type_ in sorted(self._outcomes)},
+        )
 
 
 def score_each(

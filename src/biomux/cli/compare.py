@@ -1,0 +1,130 @@
+"""`biomux compare`: is a difference between systems real?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from biomux.report.compare import Result, System
+
+
+class Bars(StrEnum):
+    """The test that decides the bars of the picture."""
+
+    conover = "conover"
+    nemenyi = "nemenyi"
+
+
+def command(
+    folders: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LABEL=]DIR", help="Folders of scores, or runs; those of one label are seeds of one system."
+        ),
+    ] = None,
+    matching: Annotated[
+        str,
+        typer.Option(
+            "--matching", help="How spans were matched: strict, word, boundary, type, overlap, piece, semeval."
+        ),
+    ] = "strict",
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric", help="f1, precision, recall, macro-f1, accuracy, exact, mrr, pearson, ...; else the main one."
+        ),
+    ] = None,
+    published: Annotated[
+        str | None,
+        typer.Option(
+            "--published", metavar="PAPER:TABLE,...", help="Add the systems of a paper's tables, for instance E:1,2."
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option("--samples", min=10, help="Resampled sets of documents.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.")] = 0,
+    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="What counts as significant.")] = 0.05,
+    bars: Annotated[Bars, typer.Option("--bars", help="The test that decides the bars of the picture.")] = Bars.conover,
+    title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write comparison.json and ranks.svg here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+) -> None:
+    """Compare systems, and test whether they differ.
+
+    Give folders that biomux evaluate -o or biomux score -o wrote, or runs (then their development scores are compared, without tests
+    by documents). Seeds of one system share a label; their mean, standard deviation and all values are shown.
+
+    Every system is compared with the first by a paired bootstrap (interval and p) and approximate randomisation (p, and p
+    corrected by Holm over all tests shown) over documents. From three systems on two corpora on, Friedman's test, average ranks, and
+    Conover's (Holm) and Nemenyi's tests of all pairs follow; this needs the extra biomux[report]. With -o the critical-difference picture
+    is drawn.
+
+    Examples:
+
+        biomux compare scores/first scores/second
+        biomux compare stm=scores/stm-1 stm=scores/stm-2 mtm=scores/mtm-1 mtm=scores/mtm-2
+        biomux compare --published E:1,2 -o ranks
+    """
+    import json
+    from contextlib import nullcontext
+
+    from biomux.cli.display import note
+    from biomux.errors import UsageError
+    from biomux.formats.source import folder_target
+    from biomux.report import compare
+
+    systems: list[System] = compare.systems_of(folders or [])
+    if published:
+        paper, _, tables = published.partition(":")
+        systems += compare.published_systems(paper, tables.split(","), metric=metric if not folders else None)
+    if len(systems) < 1 or (len(systems) == 1 and len(systems[0].seeds) == 1):
+        raise UsageError("BX001", "there is nothing to compare", hint="name at least two folders, or --published")
+    with folder_target(output) if output else nullcontext() as place:
+        result = compare.compare_systems(
+            systems, matching=matching, metric=metric, samples=samples, seed=seed, alpha=alpha
+        )
+        if place is not None:
+            content = json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n"
+            (place / "comparison.json").write_text(content, encoding="utf-8")
+            if result.ranking:
+                from biomux.report.rank_diagram import rank_diagram
+
+                picture = rank_diagram(result.ranking, test=bars.value, title=title)
+                (place / "ranks.svg").write_text(picture, encoding="utf-8")
+    if as_json:
+        print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    else:
+        _show(result)
+    for remark in result.remarks:
+        note(remark)
+
+
+def _show(result: Result) -> None:
+    from biomux.cli.display import table
+    from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
+
+    table(*value_table(result), title="values")
+    if result.tests:
+        print()
+        table(*difference_table(result), title="by documents")
+        first = result.tests[0].found
+        print(
+            f"{first.samples} samples|seed:{first.seed}|interval:{first.level:.0%}|correction:holm over {len(result.tests)} tests"
+        )
+    if result.ranking:
+        found = result.ranking
+        print()
+        print(
+            f"Friedman: chi2 = {found.statistic:.2f}, p = {found.p:.2g}, {len(found.systems)} systems, {found.corpora} corpora"
+        )
+        if not found.significant:
+            print("no difference between the systems is shown: what follows means nothing")
+        table(*rank_table(found), title="average ranks")
+        print(f"critical difference (Nemenyi, {found.alpha:g}): {found.critical_difference:.3f}")
+        print()
+        table(*pair_table(found), title="pairs")

@@ -1,0 +1,130 @@
+"""`biomux evaluate`: a model scored on corpora."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from biomux.report.columns import Column
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundle (folder or name) or a run's folder.")],
+    corpora: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CORPUS", help="Corpora or views of the catalogue; all: each that a head was trained on."
+        ),
+    ],
+    split: Annotated[str, typer.Option("--split", help="The split to score.")] = "test",
+    heads: Annotated[list[str] | None, typer.Option("--heads", metavar="HEAD,...", help="Only these heads.")] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--types", metavar="TYPE,...", help="The model's plain types, merged over heads, instead of heads."
+        ),
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="GOLD=TYPE,...", help="Which type of the corpus meets which type, or head/type."),
+    ] = None,
+    cross: Annotated[
+        bool, typer.Option("--cross/--no-cross", help="Score heads of other corpora that mean about the same, too.")
+    ] = True,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Only the first documents of each corpus.")
+    ] = None,
+    errors: Annotated[
+        int, typer.Option("--errors", min=0, help="Show mistakes, with so many examples of each class.")
+    ] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
+    ] = None,
+    keep_seen: Annotated[
+        bool, typer.Option("--keep-seen", help="Keep documents that stand in corpora the model was trained on.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the model.")] = None,
+    corpora_dir: Annotated[str | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+) -> None:
+    """Score a model on corpora.
+
+    Each corpus is scored with the head that was trained on it, and beside that with heads of other corpora that mean about the same
+    (cross-corpus). Other pairs are named with --map. Strict, word-level and relaxed figures stand side by side, with standard
+    errors over documents; docs/scores.md says how to read them. The line under a table says how its figures were made.
+
+    Documents of a foreign corpus that stand in a corpus the model was trained on are left out and counted.
+
+    With -o, scores.json is written, and for each column predictions.jsonl and counts.jsonl, which biomux compare reads.
+
+    Examples:
+
+        biomux evaluate runs/first bc5cdr ncbi-disease -o scores/first
+        biomux evaluate bundle/ all --no-cross --json
+        biomux evaluate bundle/ tmvar3 --map Gene=jnlpba/protein --errors 3
+        biomux evaluate bundle/ biored --types gene --map GeneOrGeneProduct=gene --limit 50
+    """
+    from contextlib import nullcontext
+
+    import biomux
+    from biomux.cli.display import progress
+    from biomux.cli.scores import listed, show
+    from biomux.engine.load import find
+    from biomux.errors import UsageError
+    from biomux.formats.source import folder_target
+    from biomux.report import columns, evaluate, scored
+    from biomux.report.model_heads import heads_of
+    from biomux.scoring import mapping
+
+    if heads and types:
+        raise UsageError("BX001", "--heads and --types exclude each other", hint="give one of them")
+    folder = find(model)
+    annotator = biomux.load(folder, threads=threads)
+    known = heads_of(annotator, folder)
+    planned = columns.plan(
+        known,
+        corpora,
+        split=split,
+        chosen=listed(heads),
+        plain=listed(types) or (),
+        types=mapping.parse(",".join(map_)) if map_ else None,
+        with_cross=cross,
+    )
+    with folder_target(output) if output else nullcontext() as place:
+        with progress("scoring", total=_documents(planned, limit)) as bar:
+            found = list(
+                evaluate.evaluate(
+                    annotator,
+                    planned,
+                    known,
+                    directory=corpora_dir,
+                    limit=limit,
+                    examples=max(errors, 5),
+                    keep_seen=keep_seen,
+                    folder=place,
+                    tick=lambda: bar.advance(1),
+                )
+            )
+        content = scored.to_json(output.name if output else folder.resolve().name, found, model=folder.resolve().name)
+        if place is not None:
+            scored.write_scores(place, content)
+    show(content, errors=errors, as_json=as_json)
+
+
+def _documents(planned: Sequence[Column], limit: int | None) -> int | None:
+    """How many documents there will be, by the cards; None if a card does not say."""
+    from biomux.corpora import catalogue
+
+    total = 0
+    for base, split in {(column.base, column.split) for column in planned}:
+        for part in split.split("+"):
+            found = catalogue.card(base).splits.get(part)
+            if found is None or found.counts.documents is None:
+                return None
+            total += min(found.counts.documents, limit or found.counts.documents)
+    return total

@@ -1,0 +1,92 @@
+"""`biomux score`: predictions in files against gold in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    gold: Annotated[
+        str, typer.Argument(metavar="GOLD", help="The right answers: a file, folder, archive or quoted glob.")
+    ],
+    predicted: Annotated[
+        str, typer.Argument(metavar="PREDICTED", help="The predictions, likewise, or - for standard input.")
+    ],
+    gold_format: Annotated[
+        str | None, typer.Option("--gold-format", metavar="FORMAT", help="Format of GOLD; else recognised.")
+    ] = None,
+    predicted_format: Annotated[
+        str | None, typer.Option("--predicted-format", metavar="FORMAT", help="Format of PREDICTED; else recognised.")
+    ] = None,
+    map_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="GOLD=TYPE,...", help="Which gold type meets which predicted type, or head/type."
+        ),
+    ] = None,
+    negative: Annotated[
+        list[str] | None,
+        typer.Option("--negative", metavar="CLASS,...", help="Classes that mean none: not counted in micro and macro."),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option("--tokenizer", metavar="FILE", help="A tokenizer.json, for paper C's sub-word figure."),
+    ] = None,
+    errors: Annotated[
+        int, typer.Option("--errors", min=0, help="Show mistakes, with so many examples of each class.")
+    ] = 0,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What to call these documents; else the name of GOLD.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+) -> None:
+    """Score predictions in files.
+
+    Documents are matched by id, in any order, and must have the same texts; formats may differ. Spans, labels, numbers and
+    answers are scored, whichever the documents have; spans with scores also get reliability and calibration error. Only the types of
+    a --map are scored if there is one, else all types of both sides. docs/scores.md says how to read the tables.
+
+    With -o, scores.json is written, and predictions.jsonl and counts.jsonl, which biomux compare reads.
+
+    Examples:
+
+        biomux score gold.tsv predicted.tsv
+        biomux score gold.pubtator predicted.jsonl --map Gene=protein,Species=Organism --errors 5
+        biomux score gold.jsonl mine.jsonl --negative none -o scores/mine --json
+    """
+    from contextlib import nullcontext
+
+    from biomux import formats
+    from biomux.cli.display import progress
+    from biomux.cli.scores import listed, show
+    from biomux.errors import UsageError
+    from biomux.formats.source import folder_target
+    from biomux.report import files, scored
+    from biomux.scoring import mapping
+
+    if gold == "-":
+        raise UsageError("BX001", "gold cannot come from standard input", hint="give the predictions there")
+    title = name or Path(gold).name.split(".")[0] or "gold"
+    with folder_target(output) if output else nullcontext() as place, progress("scoring") as bar:
+        column = files.score_files(
+            formats.read(gold, format=gold_format),
+            formats.read(predicted, format=predicted_format),
+            name=title,
+            types=mapping.parse(",".join(map_)) if map_ else None,
+            negative=listed(negative) or (),
+            pieces=files.tokenizer_pieces(tokenizer) if tokenizer else None,
+            examples=max(errors, 5),
+            folder=place,
+            tick=lambda: bar.advance(1),
+        )
+        system = output.name if output else Path(predicted).name
+        content = scored.to_json(system, [column])
+        if place is not None:
+            scored.write_scores(place, content)
+    show(content, errors=errors, as_json=as_json)

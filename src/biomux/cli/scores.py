@@ -1,0 +1,61 @@
+"""What `evaluate` and `score` have in common: how scores are shown."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def show(content: Mapping[str, Any], *, errors: int, as_json: bool) -> None:
+    """Print the tables of all columns with their signatures, then a summary; or the same as JSON."""
+    from biomux.cli.display import note, sentence, table
+    from biomux.report import tables
+    from biomux.scoring.signature import common_signature
+
+    if as_json:
+        print(json.dumps(content, ensure_ascii=False, indent=2))
+        return
+    for column in content["columns"]:
+        for title, (head, rows) in tables.tables(column, bins=len(content["columns"]) == 1):
+            table(head, rows, title=f"{column['name']}: {title}")
+            print(column["signature"])
+            print()
+        mistakes = column.get("spans", {}).get("mistakes")
+        if errors and mistakes:
+            table(*tables.mistake_table(mistakes), title=f"{column['name']}: mistakes")
+            print(column["signature"])
+            for line in tables.mistake_lines(mistakes, most=errors):
+                print(sentence(line))
+            print()
+    spans = [column for column in content["columns"] if "spans" in column]
+    if len(spans) > 1:
+        table(*tables.summary(spans), title="all columns")
+        print(common_signature([column["signature"] for column in spans]))
+    for column in content["columns"]:
+        for line in remarks(column):
+            note(f"{column['name']}: {line}")
+
+
+def remarks(column: Mapping[str, Any]) -> list[str]:
+    """What a reader of the tables must know."""
+    said = [f"{number:,} {what} were not scored" for what, number in column.get("left_out", {}).items()]
+    removed = column.get("removed")
+    if removed and removed["documents"]:
+        places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
+        said.append(
+            f"{removed['documents']:,} documents were left out: they stand in corpora that the model was trained on ({places})"
+        )
+    if column.get("unchecked"):
+        names = ", ".join(column["unchecked"])
+        said.append(f"not checked against training text that is not here ({names}): documents may have been seen")
+    return said
+
+
+def listed(values: list[str] | None) -> list[str] | None:
+    """An option that may be given several times, or once with commas."""
+    if not values:
+        return None
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]

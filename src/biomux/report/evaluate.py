@@ -1,0 +1,180 @@
+"""A model scored on corpora: documents are annotated once, and every column takes what it needs."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from biomux.corpora import catalogue, corpus
+from biomux.corpora.seen import Unseen, text_keys
+from biomux.errors import CorpusError, ScoreError
+from biomux.report.scored import column_writer, signed
+from biomux.scoring.sheet import Sheet
+from biomux.scoring.signature import Checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from biomux.document import Document, Range
+    from biomux.report.columns import Column
+    from biomux.report.model_heads import Head, Model
+
+SPLITS = ("train", "devel", "test")
+"""The splits of a training corpus in which a foreign test document must not stand."""
+
+Known = tuple["Mapping[str, frozenset[int]]", "tuple[str, ...]"]
+"""The keys of each training part, and the corpora that could not be read."""
+
+
+def evaluate(
+    model: Model,
+    columns: Sequence[Column],
+    heads: Sequence[Head],
+    *,
+    directory: str | Path | None = None,
+    limit: int | None = None,
+    examples: int = 5,
+    keep_seen: bool = False,
+    folder: Path | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> Iterator[dict[str, Any]]:
+    """The scores of each column, as they stand in `scores.json`; predictions and counts go to `folder`.
+
+    Documents of a corpus that no head was trained on are left out if they stand in the text of one that a head was trained on, unless
+    `keep_seen`. `tick` hears of each document that is done.
+    """
+    known: Known | None = None
+    trained = tuple(dict.fromkeys(head.base for head in heads if head.base))
+    for group in _groups(columns):
+        first = group[0]
+        unseen: Unseen | None = None
+        unread: tuple[str, ...] = ()
+        documents = corpus.get(first.corpus, directory=directory).documents(first.split)
+        if not keep_seen and first.base not in trained:
+            known = known or training_text(trained, directory)
+            unseen, unread = Unseen(known[0]), known[1]
+            documents = unseen.of(documents)
+        checksum = Checksum()
+        gold = checksum.watch(islice(documents, limit))
+        sheets = _score(model, group, gold, folder, examples, tick)
+        if not checksum.documents:
+            raise ScoreError(
+                "BX704",
+                f"no document of {first.corpus!r}, split {first.split!r}, is left to score",
+                hint="score another split, or keep documents of the training text with --keep-seen",
+            )
+        for column, sheet in zip(group, sheets, strict=True):
+            yield _described(column, sheet, checksum, unseen, unread, limit)
+
+
+def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
+    """The keys of all text of these corpora, and those of them that are not in the corpora directory."""
+    known: dict[str, frozenset[int]] = {}
+    unread: list[str] = []
+    for name in names:
+        found = corpus.get(name, directory=directory)
+        try:
+            for split in SPLITS:
+                if split in catalogue.card(name).splits:
+                    known[f"{name} {split}"] = text_keys(found.documents(split))
+        except CorpusError:
+            unread.append(name)
+    return known, tuple(unread)
+
+
+def annotated(
+    model: Model, documents: Iterable[Document], **chosen: Sequence[str] | None
+) -> Iterator[tuple[Document, Document]]:
+    """(gold, predicted) pairs. The model gets the documents without their annotations."""
+    waiting: deque[Document] = deque()
+
+    def bare() -> Iterator[Document]:
+        for document in documents:
+            waiting.append(document)
+            yield replace(document, spans=(), relations=(), labels=())
+
+    for predicted in model.annotate(bare(), **chosen):
+        yield waiting.popleft(), predicted
+
+
+def piece_ranges(model: Model) -> Callable[[str], list[Range]] | None:
+    """How the model cuts a text into pieces; None for one without a tokenizer."""
+    tokenizer = getattr(model, "tokenizer", None)
+    if tokenizer is None:
+        return None
+    return lambda text: [
+        (start, end) for start, end in tokenizer.encode(text, add_special_tokens=False).offsets if start < end
+    ]
+
+
+def _groups(columns: Sequence[Column]) -> list[list[Column]]:
+    """Columns over the same documents, which are annotated together."""
+    groups: dict[tuple[str, str, tuple[str, ...]], list[Column]] = {}
+    for column in columns:
+        groups.setdefault((column.corpus, column.split, column.plain), []).append(column)
+    return list(groups.values())
+
+
+def _score(
+    model: Model,
+    columns: Sequence[Column],
+    documents: Iterable[Document],
+    folder: Path | None,
+    examples: int,
+    tick: Callable[[], None],
+) -> list[Sheet]:
+    pieces = piece_ranges(model)
+    sheets = [Sheet(pieces=pieces, examples=examples) for _ in columns]
+    if columns[0].plain:
+        pairs = annotated(model, documents, types=columns[0].plain)
+    else:
+        pairs = annotated(model, documents, heads=sorted({head for column in columns for head in column.heads}))
+    with ExitStack() as stack:
+        writers = [stack.enter_context(column_writer(folder, column.name)) for column in columns]
+        for gold, predicted in pairs:
+            gold = replace(gold, relations=(), labels=(), questions=())
+            for column, sheet, writer in zip(columns, sheets, writers, strict=True):
+                row = sheet.add(column.types.of_gold(gold), column.types.of_predicted(predicted))
+                writer.add(column.types.only(predicted), row)
+            tick()
+    return sheets
+
+
+def _described(
+    column: Column, sheet: Sheet, checksum: Checksum, unseen: Unseen | None, unread: Sequence[str], limit: int | None
+) -> dict[str, Any]:
+    scores = sheet.to_json()
+    facts: dict[str, Any] = {"types": str(column.types)} if column.cross else {}
+    if limit is not None:
+        facts["limit"] = limit
+    if unseen is not None:
+        facts["removed"] = unseen.removed
+    if unread:
+        facts["unchecked"] = "+".join(unread)
+    line = signed(
+        scores,
+        scheme=column.scheme,
+        corpus=column.corpus,
+        checksum=checksum.value,
+        split=column.split,
+        documents=checksum.documents,
+        heads="+".join(column.heads) or "plain",
+        **facts,
+    )
+    return {
+        "name": column.name,
+        "corpus": column.corpus,
+        "split": column.split,
+        "heads": list(column.heads),
+        "cross": column.cross,
+        "map": str(column.types),
+        "checksum": checksum.value,
+        "removed": None if unseen is None else {"documents": unseen.removed, "found_in": dict(unseen.by_part)},
+        "unchecked": list(unread),
+        "signature": line,
+        **scores,
+    }

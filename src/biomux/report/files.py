@@ -1,0 +1,85 @@
+"""Predictions in files, scored against gold in files."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import ScoreError, UsageError
+from biomux.report.scored import column_writer, signed
+from biomux.scoring.align import align
+from biomux.scoring.sheet import Sheet
+from biomux.scoring.signature import Checksum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from biomux.document import Document, Range
+    from biomux.scoring.mapping import TypeMap
+    from biomux.scoring.spans import Ranges
+
+
+def score_files(
+    gold: Iterable[Document],
+    predicted: Iterable[Document],
+    *,
+    name: str,
+    types: TypeMap | None = None,
+    negative: Iterable[str] = (),
+    pieces: Ranges | None = None,
+    examples: int = 5,
+    folder: Path | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """The column of `scores.json` for two streams of documents; predictions and counts go to `folder`."""
+    name = re.sub(r"[^\w.+~-]", "_", name).lstrip(".") or "gold"
+    negative = tuple(negative)
+    checksum = Checksum()
+    sheet = Sheet(pieces=pieces, examples=examples, negative=negative)
+    with column_writer(folder, name) as writer:
+        for left, right in align(checksum.watch(gold), predicted):
+            scored = (left, right) if types is None else (types.of_gold(left), types.of_predicted(right))
+            row = sheet.add(*scored)
+            writer.add(right if types is None else types.only(right), row)
+            tick()
+    if not sheet.documents:
+        raise ScoreError("BX704", "there are no documents to score", hint="check what the two files hold")
+    scores = sheet.to_json()
+    facts = {"types": str(types)} if types else {}
+    line = signed(
+        scores,
+        corpus=name,
+        checksum=checksum.value,
+        split="file",
+        documents=checksum.documents,
+        **facts,
+        **({"negative": "+".join(negative)} if negative else {}),
+    )
+    return {
+        "name": name,
+        "corpus": name,
+        "split": "file",
+        "cross": False,
+        "map": str(types) if types else None,
+        "checksum": checksum.value,
+        "signature": line,
+        **scores,
+    }
+
+
+def tokenizer_pieces(path: Path) -> Callable[[str], list[Range]]:
+    """How a tokenizer.json cuts a text into pieces."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises no narrower class
+        raise UsageError(
+            "BX002", f"the tokenizer cannot be read: {error}", where=str(path), hint="name a tokenizer.json"
+        ) from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return lambda text: [
+        (start, end) for start, end in tokenizer.encode(text, add_special_tokens=False).offsets if start < end
+    ]

@@ -1,0 +1,84 @@
+"""Heads of a model, and the corpora that they were trained on.
+
+A run's recipe says which corpus a head has. A bundle's `heads.json` may say it (`"corpus": "bc5cdr"` beside a head's name). Where neither does,
+the name decides: the corpus of the same name, or the only one whose name ends in it (`cell-line`: `elucidata-cell-line`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from biomux.corpora import catalogue, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from biomux.document import Document
+
+
+class Model(Protocol):
+    """What is needed of an annotator to score it."""
+
+    @property
+    def tasks(self) -> Sequence[Any]: ...
+
+    def annotate(
+        self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None
+    ) -> Iterator[Document]:
+        """The documents, in order, with what the heads say."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head: its types, its tagging scheme, and the corpus (or view) it was trained on, None if unknown."""
+
+    name: str
+    types: tuple[str, ...]
+    scheme: str
+    corpus: str | None
+
+    @property
+    def base(self) -> str | None:
+        """The corpus without the brackets of a view."""
+        return None if self.corpus is None else view.parse(self.corpus)[0]
+
+
+def heads_of(model: Model, folder: Path | None = None) -> tuple[Head, ...]:
+    """The heads of a model that was loaded from this folder."""
+    stated = {} if folder is None else _stated(folder)
+    return tuple(
+        Head(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
+        for task in model.tasks
+    )
+
+
+def corpus_of(head: str) -> str | None:
+    """The corpus that a head's name means.
+
+    >>> corpus_of("bc5cdr"), corpus_of("cell-line"), corpus_of("drugs")
+    ('bc5cdr', 'elucidata-cell-line', None)
+    """
+    if head in catalogue.names():
+        return head
+    ending = [name for name in catalogue.names() if name.endswith(f"-{head}")]
+    return ending[0] if len(ending) == 1 else None
+
+
+def _stated(folder: Path) -> Mapping[str, str]:
+    """What a run's recipe or a bundle's table says. Both were checked when the model was loaded."""
+    recipe, table = folder / "recipe.yaml", folder / "heads.json"
+    if table.is_file():
+        heads = json.loads(table.read_bytes()).get("heads", [])
+        return {head["name"]: head["corpus"] for head in heads if isinstance(head.get("corpus"), str)}
+    if recipe.is_file():
+        import yaml
+
+        from biomux.recipes.read import check
+
+        tasks = check(yaml.safe_load(recipe.read_text(encoding="utf-8")), where=str(recipe)).tasks
+        return {name: task.corpus for name, task in tasks.items()}
+    return {}

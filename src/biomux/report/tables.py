@@ -1,0 +1,223 @@
+"""Tables of scores, ready to be printed: names of columns, and rows of text.
+
+Figures are percent. "85.2 ±0.4" is a figure with its standard error over documents; a bare figure has none that is defined (one document,
+or a macro average).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Table = tuple[list[str], list[tuple[str, ...]]]
+"""Names of columns, and rows."""
+
+SIDE_BY_SIDE = ("word", "boundary", "type", "overlap", "partial", "piece")
+"""What stands beside strict F1; "partial" is SemEval-2013's."""
+HEADINGS = {"partial": "SemEval partial", "piece": "sub-word (paper C)"}
+
+
+def tables(column: Mapping[str, Any], *, bins: bool = True) -> list[tuple[str, Table]]:
+    """The tables of one column, each with a title. Without `bins`, confidence is one row."""
+    made: list[tuple[str, Table]] = []
+    if "spans" in column:
+        made.append(("spans", span_table(column["spans"])))
+    if "labels" in column:
+        made.append(("labels", label_table(column["labels"])))
+    if "numbers" in column:
+        made.append(("numbers", number_table(column["numbers"])))
+    if "answers" in column:
+        made.append(("answers", answer_table(column["answers"])))
+    if "confidence" in column.get("spans", {}):
+        made.append(("confidence", confidence_table(column["spans"]["confidence"], bins=bins)))
+    return made
+
+
+def span_table(spans: Mapping[str, Any]) -> Table:
+    """Types, micro and macro; strict precision, recall and F1, and F1 by every other matching."""
+    matchings = spans["matchings"]
+    beside = [name for name in SIDE_BY_SIDE if name in matchings or (name == "partial" and "semeval" in spans)]
+    head = ["type", "gold", "predicted", "precision", "recall", "strict F1"]
+    head += [f"{HEADINGS.get(name, name)} F1" for name in beside]
+
+    def row(title: str, strict: Mapping[str, Any], others: Iterable[str]) -> tuple[str, ...]:
+        counts = [f"{strict['tp'] + strict[side]:,}" for side in ("fn", "fp")] if "tp" in strict else ["", ""]
+        return (title, *counts, percent(strict["precision"]), percent(strict["recall"]), with_error(strict), *others)
+
+    rows = []
+    for name, strict in matchings["strict"]["types"].items():
+        others = [
+            percent(strict["semeval_partial"]) if one == "partial" else with_error(matchings[one]["types"].get(name))
+            for one in beside
+        ]
+        rows.append(row(name, strict, others))
+    for average in ("micro", "macro"):
+        partial = percent(spans["semeval"]["partial"]["f1"]) if average == "micro" and "semeval" in spans else ""
+        others = [partial if one == "partial" else with_error(matchings[one][average]) for one in beside]
+        rows.append(row(average, matchings["strict"][average], others))
+    return head, rows
+
+
+def summary(columns: Sequence[Mapping[str, Any]]) -> Table:
+    """One row a column that has spans: micro F1 by every matching, and the plain mean of those that are not cross-corpus."""
+    kept = [column for column in columns if "spans" in column]
+    names = ["strict", *(name for name in SIDE_BY_SIDE if any(_micro(column, name) for column in kept))]
+    head = ["corpus", "split", "heads", "documents", *(f"{HEADINGS.get(name, name)} F1" for name in names)]
+    rows = [
+        (
+            column["corpus"] + (" (cross)" if column.get("cross") else ""),
+            column["split"],
+            "+".join(column.get("heads", ())),
+            f"{column['documents']:,}",
+            *(with_error(_micro(column, name)) for name in names),
+        )
+        for column in kept
+    ]
+    own = [column for column in kept if not column.get("cross")]
+    if len(own) > 1:
+        means = []
+        for name in names:
+            found = [figures["f1"] for column in own if (figures := _micro(column, name))]
+            means.append(percent(sum(found) / len(found)) if len(found) == len(own) else "")
+        rows.append((f"mean of {len(own)}", "", "", "", *means))
+    return head, rows
+
+
+def label_table(labels: Mapping[str, Any]) -> Table:
+    """Classes, micro (over positive classes) and macro, and accuracy: of sets, the share that is wholly right."""
+    rows: list[tuple[str, ...]] = [
+        (name, f"{one['tp'] + one['fn']:,}", percent(one["precision"]), percent(one["recall"]), with_error(one))
+        for name, one in labels["types"].items()
+    ]
+    for average in ("micro", "macro"):
+        one = labels[average]
+        rows.append((average, "", percent(one["precision"]), percent(one["recall"]), with_error(one)))
+    if labels["kind"] == "one":
+        whole = figure(labels["accuracy"], labels["accuracy_error"])
+        rows.append(("accuracy", f"{labels['documents']:,}", "", "", whole))
+    else:
+        for name, title in (("exact", "whole set right"), ("example_f1", "F1 by example")):
+            rows.append(
+                (title, f"{labels['documents']:,}", "", "", figure(labels[name]["value"], labels[name]["error"]))
+            )
+    return ["class", "gold", "precision", "recall", "F1"], rows
+
+
+def number_table(numbers: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Correlations and error of each number; not percent."""
+    rows = [
+        (
+            name,
+            f"{one['number']:,}",
+            *(_plain(one[metric], one[f"{metric}_error"]) for metric in ("pearson", "spearman", "mse")),
+        )
+        for name, one in numbers.items()
+    ]
+    return ["number", "pairs", "Pearson", "Spearman", "MSE"], rows
+
+
+def answer_table(answers: Mapping[str, Any]) -> Table:
+    """BioASQ's three figures and SQuAD's two."""
+    names = {
+        "strict": "strict accuracy",
+        "lenient": "lenient accuracy",
+        "mrr": "MRR",
+        "exact": "exact match",
+        "f1": "token F1",
+    }
+    row = (f"{answers['questions']:,}", *(figure(answers[one]["value"], answers[one]["error"]) for one in names))
+    return ["questions", *names.values()], [row]
+
+
+def confidence_table(confidence: Mapping[str, Any], *, bins: bool = True) -> Table:
+    """The reliability bins, then everything together."""
+    rows = [
+        (
+            f"{one['low']:.2f} to {one['high']:.2f}",
+            f"{one['number']:,}",
+            percent(one["score"]),
+            percent(one["right"]),
+            "",
+            "",
+        )
+        for one in (confidence["bins"] if bins else ())
+    ]
+    ece, aurc = (figure(confidence[name], confidence[f"{name}_error"]) for name in ("ece", "aurc"))
+    whole = ("all", f"{confidence['number']:,}", percent(confidence["mean_score"]), percent(confidence["accuracy"]))
+    return ["score", "spans", "mean score", "right", "ECE", "AURC"], [*rows, (*whole, ece, aurc)]
+
+
+def mistake_table(mistakes: Mapping[str, Any]) -> Table:
+    """How many mistakes there are of each class, and the most frequent pair of types."""
+    rows: list[tuple[str, ...]] = []
+    for kind, number in mistakes["kinds"].items():
+        first = next((one for one in mistakes["counts"] if one["kind"] == kind), None)
+        most = f"{first['gold'] or '–'} → {first['predicted'] or '–'} ({first['number']:,})" if first else ""
+        rows.append((kind, f"{number:,}", most))
+    return ["mistake", "number", "most often, gold → predicted"], rows
+
+
+def mistake_lines(mistakes: Mapping[str, Any], *, most: int) -> list[str]:
+    """Examples as lines: gold spans in [ ], predicted ones in { }."""
+    lines = []
+    shown: dict[str, int] = {}
+    for one in mistakes["examples"]:
+        shown[one["kind"]] = shown.get(one["kind"], 0) + 1
+        if shown[one["kind"]] <= most:
+            types = f"{_types(one['gold'])} → {_types(one['predicted'])}"
+            lines.append(f"{one['kind']}: {types}: {marked(one)} ({one['document']})")
+    return lines
+
+
+def marked(mistake: Mapping[str, Any]) -> str:
+    """The context with gold spans in [ ] and predicted ones in { }."""
+    text, offset = mistake["context"], mistake["offset"]
+    signs: list[tuple[int, int, str]] = []
+    # At one place: closing before opening, and the predicted span inside the gold one.
+    for side, opens, (opening, closing) in (("gold", 2, "[]"), ("predicted", 3, "{}")):
+        for span in mistake[side]:
+            for start, end in span["ranges"]:
+                signs += [(start - offset, opens, opening), (end - offset, 3 - opens, closing)]
+    for place, _, sign in sorted(signs, reverse=True):
+        text = text[:place] + sign + text[place:]
+    return str(text)
+
+
+def percent(value: float) -> str:
+    """A share as percent with two digits.
+
+    >>> percent(0.85237)
+    '85.24'
+    """
+    return f"{100 * value:.2f}"
+
+
+def figure(value: float, error: float | None) -> str:
+    """A share as percent, with its standard error where there is one."""
+    return percent(value) if error is None or error != error else f"{percent(value)} ±{100 * error:.2f}"
+
+
+def with_error(row: Mapping[str, Any] | None) -> str:
+    """F1 of a row with its standard error; empty without a row."""
+    return figure(row["f1"], row.get("f1_error")) if row else ""
+
+
+def _plain(value: float | None, error: float | None) -> str:
+    if value is None:
+        return "undefined"
+    return f"{value:.4f}" if error is None else f"{value:.4f} ±{error:.4f}"
+
+
+def _micro(column: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    spans = column["spans"]
+    if name == "partial":
+        found = spans.get("semeval", {}).get("partial")
+    else:
+        found = spans["matchings"].get(name, {}).get("micro")
+    return dict(found) if found else None
+
+
+def _types(spans: Sequence[Mapping[str, Any]]) -> str:
+    return "+".join(dict.fromkeys(str(span["type"]) for span in spans)) or "–"

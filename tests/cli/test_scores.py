@@ -1,0 +1,150 @@
+"""`biomux evaluate`, `score` and `compare` as one types them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import tiny
+from corpora.samples import put
+
+from biomux import formats
+from biomux.cli import run
+from biomux.document import Document, Span
+from biomux.tasks.tagging import Tagging
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOLD = "Aspirin\tB-Chemical\nsoothes\tO\nfever\tB-Disease\n.\tO\n\nBexol\tB-Chemical\nworks\tO\n.\tO\n\n"
+SAID = "Aspirin\tB-drug\nsoothes\tO\nfever\tO\n.\tO\n\nBexol\tB-drug\nworks\tB-ill\n.\tO\n\n"
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("onnx", reason="the extra 'train' is not installed")
+    tasks = (Tagging("bc5cdr", ("Chemical", "Disease")), Tagging("ncbi-disease", ("Disease",), "bioes"))
+    return tiny.bundle(tmp_path_factory.mktemp("tiny") / "bundle", tasks=tasks)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    sentences = [
+        f"{word}\tO" for number in range(6) for word in (*tiny.text(9, seed=number).rstrip(".").split(), ".", "")
+    ]
+    body = "\n".join(line if line.strip() != "O" else "" for line in sentences) + "\n\n" + GOLD
+    for split in ("train", "devel", "test"):
+        put(tmp_path, f"ner/BC5CDR/{split}.tsv", body)
+    return tmp_path
+
+
+def test_a_bundle_is_evaluated_and_compared_with_itself(
+    bundle: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "scores"
+    line = ["evaluate", str(bundle), "bc5cdr", "--corpora", str(root), "--errors", "1", "--threads", "1"]
+    assert run([*line, "-o", str(out)]) == 0
+    shown = capsys.readouterr().out
+    head = rows(shown)[0]
+    for name in (
+        "strict F1",
+        "word F1",
+        "boundary F1",
+        "type F1",
+        "overlap F1",
+        "SemEval partial F1",
+        "sub-word (paper C) F1",
+    ):
+        assert name in head
+    assert "matching:strict+boundary+type+overlap+word+piece+semeval|scheme:bio|corpus:bc5cdr|" in shown
+    assert "bc5cdr (cross)" in shown
+    assert sorted(path.name for path in out.iterdir()) == ["bc5cdr", "bc5cdr~ncbi-disease", "scores.json"]
+    assert run(["compare", str(out), f"again={out}"]) == 0
+    shown = capsys.readouterr().out
+    assert "p randomisation" in shown
+    assert "+0.00" in shown
+    assert run([*line, "--no-cross", "--json"]) == 0
+    (column,) = json.loads(capsys.readouterr().out)["columns"]
+    assert column["spans"] == json.loads((out / "scores.json").read_bytes())["columns"][0]["spans"]
+
+
+def test_what_cannot_be_evaluated_is_told(bundle: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line, said in (
+        (["craft"], "no head answers"),
+        (["bc5cdr", "--heads", "x"], "no head 'x'"),
+        (["bc5cdr", "--heads", "bc5cdr", "--types", "gene"], "exclude each other"),
+        (["bc5cdr", "--map", "Chemical"], "no pair of types"),
+        (["bc5cdr", "--map", "Gene=Disease"], "no type 'Gene'"),
+        (["bc5cdr", "--split", "tset"], "did you mean 'test'"),
+        (["nope"], "BX201"),
+    ):
+        assert run(["evaluate", str(bundle), *line, "--corpora", str(root)]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_files_are_scored_with_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, said = put(tmp_path, "gold.tsv", GOLD), put(tmp_path, "said/gold.tsv", SAID)
+    assert run(["score", str(gold), str(said), "--map", "Chemical=drug", "--errors", "2"]) == 0
+    shown = rows(capsys.readouterr().out)
+    assert next(row for row in shown if row[0] == "micro")[:6] == [
+        "micro",
+        "2",
+        "2",
+        "100.00",
+        "100.00",
+        "100.00 ±0.00",
+    ]
+    assert (
+        run(["score", str(gold), str(said), "--map", "Chemical=drug,Disease=ill", "--json", "-o", str(tmp_path / "o")])
+        == 0
+    )
+    (column,) = json.loads(capsys.readouterr().out)["columns"]
+    assert column["spans"]["mistakes"]["kinds"]["missed"] == 1
+    assert len((tmp_path / "o/gold/counts.jsonl").read_bytes().splitlines()) == 2
+    assert run(["score", str(gold), str(tmp_path / "o/gold/predictions.jsonl"), "--map", "Chemical=drug"]) == 0
+
+
+def test_spans_with_scores_get_reliability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Aspirin helps."
+    formats.write([Document("1", text, spans=(Span(0, 7, "drug"),))], tmp_path / "gold.jsonl")
+    formats.write([Document("1", text, spans=(Span(0, 7, "drug", score=0.9),))], tmp_path / "said.jsonl")
+    assert run(["score", str(tmp_path / "gold.jsonl"), str(tmp_path / "said.jsonl")]) == 0
+    shown = rows(capsys.readouterr().out)
+    assert ["score", "spans", "mean score", "right", "ECE", "AURC"] in shown
+    assert next(row for row in shown if row[0] == "all")[:5] == ["all", "1", "90.00", "100.00", "10.00"]
+
+
+def test_documents_that_do_not_fit_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    formats.write([Document("1", "One."), Document("2", "Two.")], tmp_path / "gold.jsonl")
+    for documents, code in (
+        ([Document("1", "One.")], "BX701"),
+        ([Document("1", "One."), Document("1", "One."), Document("2", "Two.")], "BX702"),
+        ([Document("1", "One!"), Document("2", "Two.")], "BX703"),
+    ):
+        formats.write(documents, tmp_path / "said.jsonl")
+        out = tmp_path / "out"
+        assert run(["score", str(tmp_path / "gold.jsonl"), str(tmp_path / "said.jsonl"), "-o", str(out)]) == 2
+        said = capsys.readouterr().err
+        assert code in said
+        assert said.count("\n") == 1
+        assert not out.exists()
+
+
+def test_compare_draws_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("scikit_posthocs", reason="the extra 'report' is not installed")
+    out = tmp_path / "ranks"
+    assert run(["compare", "--published", "E:1,2", "-o", str(out)]) == 0
+    assert "Friedman: chi2 = 69.97" in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == ["comparison.json", "ranks.svg"]
+
+
+def test_nothing_to_compare_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare"]) == 2
+    assert "nothing to compare" in capsys.readouterr().err
+    assert run(["compare", str(tmp_path), str(tmp_path)]) == 2
+    assert "BX704" in capsys.readouterr().err

@@ -1,0 +1,39 @@
+"""A model whose answers are written down: what it finds are words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from biomux.document import Document, Span
+from biomux.tasks.tagging import Tagging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Words:
+    """`says`: head → word → type."""
+
+    says: Mapping[str, Mapping[str, str]]
+
+    @property
+    def tasks(self) -> Sequence[Tagging]:
+        return [Tagging(head, tuple(sorted(set(words.values())))) for head, words in self.says.items()]
+
+    def annotate(
+        self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None
+    ) -> Iterator[Document]:
+        for document in documents:
+            assert not document.spans, "a model must not see gold"
+            spans = [
+                Span(match.start(), match.end(), type_, score=0.8, head=head if types is None else None)
+                for head, words in self.says.items()
+                if heads is None or head in heads
+                for word, type_ in words.items()
+                if types is None or type_ in types
+                for match in re.finditer(rf"\b{word}\b", document.text)
+            ]
+            yield replace(document, spans=tuple(spans))
