@@ -148,7 +148,7 @@ def write_files(chosen: Format, made: list[Document], folder: Path) -> tuple[Pat
     suffix = chosen.suffixes[0] if chosen.suffixes else ""
     path = folder / (f"bench{suffix}" if chosen.write is not None else f"bench-{chosen.name}")
     start = clock()
-    formats.write(made, path, format=chosen.name)
+    formats.write(made, path, format=chosen.name, on_loss=formats.ignore)
     return path, clock() - start
 
 
@@ -286,7 +286,7 @@ def child(name: str, size: int) -> None:
     count = size * 50 // len(sample.getvalue())
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, f"large{chosen.suffixes[0]}")
-        formats.write(documents(count), path, format=name)
+        formats.write(documents(count), path, format=name, on_loss=formats.ignore)
         start = clock()
         read = read_files(chosen, path)
         seconds = clock() - start

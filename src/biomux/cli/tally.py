@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.cli.display import note, sentence
 from biomux.errors import DocumentError, FormatError
+from biomux.formats.format import Tally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,18 +52,16 @@ class Skips:
                 note(f"  and {self.count - SHOWN:,} more" + (f": see {log}" if log else "; --skipped FILE keeps all"))
 
 
-class Losses:
-    """Takes what the target cannot hold: sums it by feature, with the first as an example."""
+class Losses(Tally):
+    """Takes what the target cannot hold, and tells it at the end; with `strict`, that there is any is an error."""
 
     def __init__(self, *, strict: bool, at_once: bool) -> None:
-        self.counts: dict[str, int] = {}
-        self.example: dict[str, Loss] = {}
+        super().__init__()
         self._strict = strict
         self._at_once = strict and at_once
 
     def __call__(self, loss: Loss) -> None:
-        self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
-        self.example.setdefault(loss.feature, loss)
+        super().__call__(loss)
         if self._at_once:
             self.must_be_none()
 
@@ -76,7 +75,5 @@ class Losses:
             )
 
     def report(self) -> None:
-        for feature, count in self.counts.items():
-            example = self.example[feature]
-            detail = f": {example.detail}" if example.detail else ""
-            note(f"lost: {feature} ({count:,}), for instance in document {example.document!r}{detail}")
+        for line in self.lines():
+            note(f"lost: {line}")

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError, UsageError
-from biomux.formats.format import Feature, Format, Loss, features, ignore, report_losses, stop
+from biomux.formats.format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
 from biomux.formats.source import GZIP_MAGIC, Source, folder_target, of_bytes, of_path, sources, target
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ __all__ = [
     "Feature",
     "Format",
     "Loss",
+    "LossWarning",
     "Source",
+    "Tally",
     "features",
     "get",
     "guess",
@@ -189,14 +192,22 @@ def write(
     path: str | Path,
     *,
     format: str | None = None,
-    on_loss: Callable[[Loss], None] = ignore,
+    on_loss: Callable[[Loss], None] | None = None,
 ) -> None:
     """Write documents to a file (gzipped if it ends in `.gz`) or, for formats of several files, a new folder.
 
-    Nothing stands under the name until all is written. What the format cannot hold goes to `on_loss`, and is ignored unless you
-    give one: `losses = []; write(documents, path, on_loss=losses.append)`. "jsonl" and "parquet" hold everything.
+    Nothing stands under the name until all is written. What the format cannot hold goes to `on_loss`; without one, a LossWarning sums
+    it up when all is written. Give `losses.append` to have each, `formats.ignore` if you do not want to know. "jsonl" and "parquet"
+    hold everything.
     """
     path = Path(path)
+    tally = Tally()
+    _write(documents, path, format, on_loss or tally)
+    if tally.counts:
+        warnings.warn(f"{path} does not hold: {'; '.join(tally.lines())}", LossWarning, stacklevel=2)
+
+
+def _write(documents: Iterable[Document], path: Path, format: str | None, on_loss: Callable[[Loss], None]) -> None:
     chosen = get(format) if format else guess_target(path)
     if chosen.write is not None:
         with target(path) as stream:

@@ -50,6 +50,36 @@ class Loss:
     detail: str = ""
 
 
+class LossWarning(UserWarning):
+    """A file was written that does not hold everything, and nobody asked to be told of each loss."""
+
+
+class Tally:
+    """Takes losses: sums them by feature, with the first of each as an example."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.example: dict[str, Loss] = {}
+
+    def __call__(self, loss: Loss) -> None:
+        self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
+        self.example.setdefault(loss.feature, loss)
+
+    def lines(self) -> list[str]:
+        """A line a feature: how many, where for instance, and why.
+
+        >>> tally = Tally()
+        >>> tally(Loss("1", "scores", 2))
+        >>> tally.lines()
+        ["scores (2), for instance in document '1'"]
+        """
+        return [
+            f"{feature} ({count:,}), for instance in document {example.document!r}"
+            + (f": {example.detail}" if example.detail else "")
+            for (feature, count), example in zip(self.counts.items(), self.example.values(), strict=True)
+        ]
+
+
 class Reader(Protocol):
     """Yields documents lazily; memory does not grow with the file. Options are a format's own, keyword-only.
 
