@@ -133,7 +133,7 @@ def _corpus(head: str, recipe: Recipe) -> str:
     except CorpusError:
         return f"- **{head}**: {name}, a corpus without a card."
     licence = "; ".join(f"{one.name} ({one.stated})" for one in found.licence) or "not stated"
-    return f"- **{head}**: {found.title}. Licence: {licence}. Cite: {' '.join(found.citation)}"
+    return f"- **{head}**: {found.title}. Licence: {licence}. Cite: {'; '.join(found.citation)}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.learn import encoders
-from biomux.learn.heads import HEADS
+from biomux.learn.build import make_head
 from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.recipes.read import of_run
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
 
 def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
-    """The annotator of a run's best weights, with torch behind it."""
+    """The annotator of a run's best weights, with torch behind it. It has the heads that tag."""
     if threads:
         torch.set_num_threads(threads)
     described = description_of(folder)
     try:
-        tasks = tuple(Tagging(one["name"], tuple(one["types"]), one["scheme"]) for one in described["tasks"])
+        tasks = tuple(
+            Tagging(one["name"], tuple(one["types"]), one["scheme"])
+            for one in described["tasks"]
+            if one["kind"] == "tagging"
+        )
         model = _model(folder, described["encoder"], tasks)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         specials, limit = Specials(**described["specials"]), int(described["limit"])
@@ -68,14 +72,17 @@ def description_of(folder: Path) -> dict[str, Any]:
     return described
 
 
-def _model(folder: Path, encoder: dict[str, Any], tasks: tuple[Tagging, ...]) -> Model:
-    body: Any = encoders.build(encoder)
+def _model(folder: Path, described: dict[str, Any], tasks: tuple[Tagging, ...]) -> Model:
+    """The encoder, and the heads of these tasks; heads of other kinds that the run has stay where they are."""
+    encoder: Any = encoders.build(described)
     recipe = of_run(folder)
-    heads = {}
-    for task in tasks:
-        head = recipe.tasks[task.name].head or recipe.model.head
-        heads[task.name] = HEADS[head.kind](body.width, len(task.labels), **head.settings)
-    model = Model(body, heads)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
+    heads = {
+        task.name: make_head(recipe.tasks[task.name].head or recipe.model.head, encoder, len(task.labels))
+        for task in tasks
+    }
+    model = Model(encoder, heads)
+    wanted = ("encoder.", *(f"heads.{task.name}." for task in tasks))
+    weights = load_file(folder / "model.safetensors")
+    model.load_state_dict({name: value for name, value in weights.items() if name.startswith(wanted)})
     model.eval()
     return model
