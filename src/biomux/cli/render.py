@@ -13,6 +13,7 @@ Plain, a mention is `[breast cancer|disease]`, and nested ones nest.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -182,8 +183,12 @@ def _rows(text: str, start: int, end: int, spans: Sequence[Span], width: int) ->
     columns = [0]
     for character in text[start:end]:
         columns.append(columns[-1] + _columns(character))
+    said = Counter((span.start, span.end, span.type) for span in spans)
     for span in sorted(spans, key=lambda span: (max(span.start, start), span.end, span.type)):
-        label = _label(span, columns, start, end, width)
+        times = said.pop((span.start, span.end, span.type), 0)
+        if not times:
+            continue
+        label = _label(span, times, columns, start, end, width)
         free = next(
             (row for row in rows if all(label.low > other.high or label.high < other.low for other in row)), None
         )
@@ -203,9 +208,10 @@ def _rows(text: str, start: int, end: int, spans: Sequence[Span], width: int) ->
     return drawn
 
 
-def _label(span: Span, columns: Sequence[int], start: int, end: int, width: int) -> _Label:
+def _label(span: Span, times: int, columns: Sequence[int], start: int, end: int, width: int) -> _Label:
     begin, stop = columns[max(span.start, start) - start], columns[min(span.end, end) - start]
-    name = visible(span.type) if span.start >= start else ""  # a mention that goes on in the next line is named once
+    name = visible(span.type) + (f" ×{times}" if times > 1 else "")
+    name = name if span.start >= start else ""  # a mention that goes on in the next line is named once
     name = name if len(name) <= width else name[: width - 1] + "…"
     return _Label(begin, stop, max(0, min(begin, width - len(name))) if name else begin, name, span.type)
 
