@@ -6,21 +6,20 @@ import inspect
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
-from biomux.corpora import corpus as corpora
 from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.errors import RecipeError, TrainingError
 from biomux.learn import batches
+from biomux.learn.documents import Library
 from biomux.learn.encoders import ENCODERS, from_run
 from biomux.learn.heads import HEADS
 from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.learn.regimes import REGIMES
-from biomux.learn.same_texts import joined
 from biomux.tasks import DEFAULT_HEADS, TASKS
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from biomux.recipes.schema import Head, Recipe
     from biomux.recipes.schema import Task as TaskPart
     from biomux.tasks.examples import Example
-    from biomux.tasks.task import Task
+    from biomux.tasks.task import Asking, Task
 
 
 @dataclass
@@ -57,24 +56,24 @@ class Built:
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
         taggers = tuple(chained(task, self.model.heads[task.name]) for task in self.tasks if isinstance(task, Tagging))
-        return Annotator(TorchSession(self.model), self.tokenizer, self.specials, taggers, limit=self.limit)
+        asking = tuple(cast("Asking", task) for task in self.tasks if not isinstance(task, Tagging))
+        session = TorchSession(self.model)
+        return Annotator(session, self.tokenizer, self.specials, taggers, limit=self.limit, asking=asking)
 
 
-def build(recipe: Recipe, *, directory: Path | None = None, quick: float | None = None) -> Built:
-    """Load the corpora, take out what leaks, make the model and the examples. `quick` keeps only that share of the documents."""
+def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
+    """Load the corpora, take out what leaks, make the model and the examples."""
     torch.manual_seed(recipe.loop.seed)
-    documents = {
-        name: _some([document for split in task.train for document in _load(task, split, directory)], quick)
-        for name, task in recipe.tasks.items()
-    }
+    library = Library(directory, recipe.documents)
+    documents = {name: library.training(name, task) for name, task in recipe.tasks.items()}
     development = {
-        name: _some(list(_load(task, recipe.development.split, directory)), quick)[: recipe.development.limit]
+        name: library.part(task, recipe.development.split)[: recipe.development.limit]
         for name, task in recipe.tasks.items()
         if recipe.development.split not in task.train
     }
     leaks = None
     if recipe.leaks != "ignore":
-        kept, leaks = filter_leaks(documents, _held_out(recipe, directory))
+        kept, leaks = filter_leaks(documents, _held_out(recipe, library))
         documents = kept if recipe.leaks == "filter" else documents
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
     encoder, tokenizer, specials = _encoder(recipe, documents)
@@ -127,23 +126,13 @@ def make_examples(
     return examples, counts
 
 
-def _load(task: TaskPart, split: str, directory: Path | None) -> list[Document]:
-    name = f"{task.corpus}[{','.join(task.types)}]" if task.types and not task.also else task.corpus
-    return joined(*(list(corpora.load(one, split, directory=directory)) for one in (name, *task.also)))
-
-
-def _some(documents: list[Document], share: float | None) -> list[Document]:
-    """Every so-manieth document, so that a share is spread over the whole."""
-    return documents if share is None else documents[:: max(1, round(1 / share))]
-
-
-def _held_out(recipe: Recipe, directory: Path | None) -> dict[str, list[Document]]:
+def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
     """The development and test parts of every corpus that the recipe trains on, but for what it trains on by its own word."""
     held: dict[str, list[Document]] = {}
     for name, task in recipe.tasks.items():
         for split in ("devel", "test"):
             if split not in task.train:
-                held[f"{name}/{split}"] = list(_load(task, split, directory))
+                held[f"{name}/{split}"] = library.part(task, split)
     return held
 
 
@@ -172,9 +161,7 @@ def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[A
     settings = recipe.model.encoder
     if settings.run is not None:
         return from_run.load(Path(settings.run), dropout=settings.dropout)
-    made = ENCODERS[settings.kind].make(
-        settings, (document.text for group in documents.values() for document in group)
-    )
+    made = ENCODERS[settings.kind].make(settings, (document.text for group in documents.values() for document in group))
     return made.encoder, made.tokenizer, made.specials
 
 

@@ -11,6 +11,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from biomux.errors import TrainingError
@@ -47,11 +48,11 @@ def save(
             place.rename(old)
         fresh.rename(place)
         shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         shutil.rmtree(fresh, ignore_errors=True)
         raise TrainingError(
             "BX402",
-            f"cannot save a checkpoint: {error.strerror or error}",
+            f"cannot save a checkpoint: {getattr(error, 'strerror', None) or error}",
             where=str(place),
             hint="make room, then go on with `biomux train --resume`; the checkpoint before is whole",
         ) from error
@@ -63,11 +64,11 @@ def save_model(place: Path, model: nn.Module) -> None:
     try:
         save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh)
         fresh.replace(place)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         fresh.unlink(missing_ok=True)
         raise TrainingError(
             "BX402",
-            f"cannot save the model: {error.strerror or error}",
+            f"cannot save the model: {getattr(error, 'strerror', None) or error}",
             where=str(place),
             hint="make room, then go on with `biomux train --resume`",
         ) from error

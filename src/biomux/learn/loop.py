@@ -13,7 +13,9 @@ import torch
 from biomux.errors import TrainingError
 from biomux.learn import checkpoint, optimizers, precision
 from biomux.learn.batches import collate, epoch_batches
+from biomux.learn.interrupt import held
 from biomux.learn.objectives import OBJECTIVES
+from biomux.learn.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,6 +63,8 @@ class Run:
     patience: int | None = None
     progress: Progress = field(default_factory=Progress)
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
+    processes: Processes = Processes()
+    report_every: float = REPORT_EVERY
 
 
 def train(run: Run) -> Progress:
@@ -100,6 +104,9 @@ def train(run: Run) -> Progress:
     saved = time.monotonic()
 
     def save() -> None:
+        if not run.processes.first:
+            return
+        _refuse_bad_weights(run)
         learned = {f"weight/{head}": weight.detach() for head, weight in run.weights.items()}
         checkpoint.save(
             place, model=run.model, optimizers=movers, extra={**average, **learned}, progress=vars(progress)
@@ -116,22 +123,24 @@ def train(run: Run) -> Progress:
                     for group, rate in zip(mover.param_groups, rates[name], strict=True):
                         group["lr"] = rate * share
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
-                losses, pieces = _step(run, movers, chosen)
-                _follow(average, run.model, settings.ema)
-                progress.batch += len(chosen)
-                progress.step += 1
-                progress.pieces += pieces
-                progress.seconds += time.monotonic() - begun
+                with held():
+                    losses, pieces = _step(run, movers, chosen)
+                    _follow(average, run.model, settings.ema)
+                    progress.batch += len(chosen)
+                    progress.step += 1
+                    progress.pieces += pieces
+                    progress.seconds += time.monotonic() - begun
                 window.add(losses, pieces, time.monotonic() - begun)
-                if window.seconds >= REPORT_EVERY or progress.batch >= len(batches):
+                if window.seconds >= run.report_every or progress.batch >= len(batches):
                     run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
                 if time.monotonic() - saved > settings.checkpoint_minutes * 60:
                     save()
                     saved = time.monotonic()
+            _judge(run, average)
             progress.epoch, progress.batch = progress.epoch + 1, 0
-            _judge(run, average, save)
+            save()
             saved = time.monotonic()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         save()
         raise
     progress.done = True
@@ -146,44 +155,63 @@ def _step(
 
     Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
     """
-    progress = run.progress
+    progress, processes = run.progress, run.processes
     parts = [
         collate(
             [run.examples[index] for index in members],
             run.specials,
             seed=(run.settings.seed, progress.epoch, progress.batch + number),
         )
-        for number, members in enumerate(chosen)
+        for number, members in processes.share(list(enumerate(chosen)))
     ]
-    counts: dict[str, int] = {}
+    processes.sow(run.settings.seed, progress.step)
+    heads = [objective.head for objective in run.plan.objectives]
+    own: dict[str, float] = {}
     for part in parts:
         for head, target in part.targets.items():
-            counts[head] = counts.get(head, 0) + len(target.labels)
+            own[head] = own.get(head, 0) + len(target.labels)
+    counts = processes.totals(own, heads)
     sums: dict[str, float] = {}
     for part in parts:
         losses = _losses(run, part)
         for head, loss in losses.items():
             sums[head] = sums.get(head, 0.0) + float(loss.detach())
         if losses:
-            _total(run, losses, counts).backward()  # type: ignore[no-untyped-call]
+            _total(run, losses, counts, part).backward()  # type: ignore[no-untyped-call]
+    sums = processes.totals(sums, heads)
     for head, value in sums.items():
         if not math.isfinite(value):
-            raise TrainingError(
-                "BX403",
-                f"the loss of {head!r} is {value} at step {run.progress.step}",
-                where=str(run.folder),
-                hint="lower the learning rate; the last checkpoint is as it was",
-            )
+            raise _not_a_number(run, f"the loss of {head!r} is {value}")
+    processes.add_gradients([*run.model.parameters(), *run.weights.values()])
     if run.settings.clip:
-        torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip)
-    tasks = {task for part in parts for task in part.tasks}
+        norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip))
+        if not math.isfinite(norm):
+            raise _not_a_number(run, f"the gradient of {', '.join(map(repr, sums))} is {norm}")
+    tasks = {run.examples[index].task for members in chosen for index in members}
     for name, mover in movers.items():
         if run.plan.optimizers == "shared" or name in tasks:
             mover.step()
     run.model.zero_grad(set_to_none=True)
     for weight in run.weights.values():
         weight.grad = None
-    return {head: sums[head] / counts[head] for head in sums}, sum(part.pieces for part in parts)
+    pieces = processes.total([sum(part.pieces for part in parts)])[0]
+    return {head: sums[head] / counts[head] for head in sums}, int(pieces)
+
+
+def _not_a_number(run: Run, what: str) -> TrainingError:
+    return TrainingError(
+        "BX403",
+        f"{what} at step {run.progress.step}",
+        where=str(run.folder),
+        hint="lower the learning rate; the last checkpoint is as it was",
+    )
+
+
+def _refuse_bad_weights(run: Run) -> None:
+    """A checkpoint that cannot be gone on from must not take the place of one that can."""
+    for name, value in run.model.named_parameters():
+        if value.requires_grad and not bool(torch.isfinite(value).all()):
+            raise _not_a_number(run, f"a weight of {name!r} is not a number")
 
 
 def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
@@ -205,7 +233,7 @@ def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
     return found
 
 
-def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, int]) -> Tensor:
+def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
     """What is made smaller: the plan's mean of the weighted losses; `counts` are the positions of each head in the whole step."""
     positions = sum(counts.values())
     parts = []
@@ -215,24 +243,25 @@ def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, int]) ->
         loss = losses[objective.head] / (positions if run.plan.mean == "positions" else counts[objective.head])
         if run.weights:
             doubt = run.weights[objective.head]
-            loss = torch.exp(-doubt) * loss + 0.5 * doubt
+            share = len(part.targets[objective.head].labels) / counts[objective.head]
+            loss = torch.exp(-doubt) * loss + 0.5 * share * doubt
         parts.append(objective.weight * loss)
     return torch.stack(parts).sum()
 
 
-def _judge(run: Run, average: dict[str, Tensor], save: Callable[[], None]) -> None:
+def _judge(run: Run, average: dict[str, Tensor]) -> None:
     """Score the development data at an epoch's end; keep the best weights; stop when nothing got better for long enough."""
     with _weights(run.model, average):
         score = run.evaluate()
         if score is None or score > run.progress.best:
             run.progress.best = run.progress.best if score is None else score
             run.progress.waited = 0
-            checkpoint.save_model(run.folder / "model.safetensors", run.model)
+            if run.processes.first:
+                checkpoint.save_model(run.folder / "model.safetensors", run.model)
         else:
             run.progress.waited += 1
     if run.patience is not None and run.progress.waited >= run.patience:
         run.progress.done = True
-    save()
 
 
 def _average(run: Run) -> dict[str, Tensor]:

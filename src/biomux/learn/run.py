@@ -2,34 +2,47 @@
 
 RUN/
 ├── recipe.yaml          the recipe, fully expanded
+├── machine.json         what it was made on, and where its corpora were
 ├── counts.json          examples, mentions dropped and why, leaks taken out
-├── journal.jsonl        one line an event: steps, scores, checkpoints
-├── scores.json          the last development scores
+├── journal.jsonl        one line an event: steps, scores, checkpoints, how it ended
+├── scores.json          development scores: of the last epoch, and, when it is done, of the best
+├── predictions/         when it is done: the development documents of each task, as the best weights annotate them
 ├── model.safetensors    the best weights by development score
 ├── model.json           what the weights are: encoder configuration, heads and their labels
 ├── tokenizer.json
+├── cache/               the examples, so that going on begins at once
+├── lock                 while a process uses the folder: which one
 └── checkpoints/last/    everything needed to go on
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
-from dataclasses import asdict, replace
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from safetensors.torch import load_file
 
-from biomux.errors import TrainingError
-from biomux.learn import checkpoint, loop
+from biomux.errors import BiomuxError, TrainingError
+from biomux.formats import jsonl
+from biomux.formats.source import target
+from biomux.learn import checkpoint, loop, machine
 from biomux.learn.build import Built, build
+from biomux.learn.documents import check as check_corpora
+from biomux.learn.evaluate import predict
+from biomux.learn.lock import locked
+from biomux.learn.processes import Processes, joined
 from biomux.recipes.read import check
-from biomux.scoring.spans import score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
+    from biomux.document import Document
     from biomux.recipes.schema import Recipe
 
 
@@ -38,57 +51,74 @@ def start(
     folder: Path,
     *,
     directory: Path | None = None,
-    quick: float | None = None,
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
+    report_every: float = loop.REPORT_EVERY,
 ) -> loop.Progress:
     """Train a recipe into a folder; a folder with an unfinished run of the same recipe is gone on with."""
-    kept = folder / "recipe.yaml"
-    if kept.exists() and recipe_of(folder) != recipe:
-        raise TrainingError(
-            "BX405",
-            "the folder holds a run of another recipe",
-            where=str(folder),
-            hint="name another folder with --run",
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    if not kept.exists():
-        expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        kept.write_text(expanded, encoding="utf-8")
-    journal = _journal(folder, listen)
-    journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
+    with joined(accumulate=recipe.loop.accumulate) as processes, _claimed(recipe, folder, directory, processes):
+        journal = _journal(folder, listen) if processes.first else _silent
+        last = folder / "checkpoints" / "last"
+        journal({"event": "start", "resumed": checkpoint.find(last) is not None})
+        try:
+            return _run(recipe, folder, directory, journal, processes, report_every)
+        except BiomuxError as error:
+            journal({"event": "failed", "code": error.code, "error": str(error)})
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            journal({"event": "stopped"})
+            raise
+
+
+def _run(
+    recipe: Recipe,
+    folder: Path,
+    directory: Path | None,
+    journal: Callable[[dict[str, Any]], None],
+    processes: Processes,
+    report_every: float,
+) -> loop.Progress:
+    begun = time.monotonic()
     if recipe.loop.threads:
         import torch
 
         torch.set_num_threads(recipe.loop.threads)
-    built = build(recipe, directory=directory, quick=quick)
-    _describe(built, folder)
-    counts = {name: dict(found) for name, found in built.counts.items()}
-    told = {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
-    (folder / "counts.json").write_text(json.dumps(told, indent=2) + "\n")
+    built = build(recipe, directory=directory)
+    if processes.first:
+        _write(folder / "machine.json", {**machine.describe(), "corpora": str(directory) if directory else None})
+        _describe(built, folder)
+        counts = {name: dict(found) for name, found in built.counts.items()}
+        _write(folder / "counts.json", {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None})
     journal(
         {
             "event": "examples",
             "number": len(built.examples),
             "pieces": sum(len(example.pieces) for example in built.examples),
+            "seconds": round(time.monotonic() - begun, 1),
         }
     )
 
     def evaluate() -> float | None:
-        return _evaluate(built, folder, journal) if built.development else None
+        if not built.development:
+            return None
+        found = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1) if processes.first else 0.0
+        return processes.say(found)
 
-    progress = loop.train(
-        loop.Run(
-            folder,
-            built.model,
-            built.plan,
-            recipe.loop,
-            built.examples,
-            built.specials,
-            evaluate,
-            journal,
-            patience=recipe.development.patience,
-        )
+    run = loop.Run(
+        folder,
+        built.model,
+        built.plan,
+        recipe.loop,
+        built.examples,
+        built.specials,
+        evaluate,
+        journal,
+        patience=recipe.development.patience,
+        processes=processes,
+        report_every=report_every,
     )
+    progress = loop.train(run)
+    if processes.first:
+        _finish(built, folder)
     journal({"event": "end", **vars(progress)})
     return progress
 
@@ -108,23 +138,92 @@ def recipe_of(folder: Path) -> Recipe:
     return check(yaml.safe_load(path.read_text(encoding="utf-8")), where=str(path))
 
 
-def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], None]) -> float:
-    """Strict F1 of every task on its development documents, and their mean."""
-    annotator = built.annotator()
+def directory_of(folder: Path) -> Path | None:
+    """The corpora directory that a run was begun with, if it was named then."""
+    try:
+        found = json.loads((folder / "machine.json").read_text(encoding="utf-8")).get("corpora")
+    except (OSError, ValueError):
+        return None
+    return Path(found) if found else None
+
+
+def writes() -> bool:
+    """Whether this process is the one that writes and speaks: the only one, or the first that torchrun started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextmanager
+def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
+    """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
+    kept = folder / "recipe.yaml"
+    if kept.exists() and recipe_of(folder) != recipe:
+        raise TrainingError(
+            "BX405",
+            "the folder holds a run of another recipe",
+            where=str(folder),
+            hint="name another folder with --run",
+        )
+    check_corpora(recipe, directory)
+    if not processes.first:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainingError(
+            "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
+        ) from None
+    with locked(folder):
+        if not kept.exists():
+            expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+            with target(kept) as stream:
+                stream.write(expanded.encode())
+        yield
+
+
+def _predicted(built: Built, name: str) -> tuple[Any, list[Document]]:
+    """The scores of a task on its development documents, and the documents as the model annotates them."""
+    task = next(task for task in built.tasks if task.name == name)
+    gold = built.development[name]
+    found = predict(built.annotator(), task, gold)
+    return task.score(gold, found), found
+
+
+def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], None], *, epoch: int) -> float:
+    """The main figure of every task on its development documents, and their mean."""
     begun = time.monotonic()
-    told: dict[str, Any] = {}
-    for name, documents in built.development.items():
-        bare = (replace(document, spans=(), relations=()) for document in documents)
-        found = score(zip(documents, annotator.annotate(bare, heads=[name]), strict=True), matchings=("strict",))[
-            "strict"
-        ]
-        told[name] = {"f1": found.f1, "precision": found.precision, "recall": found.recall}
-    mean = float(sum(scores["f1"] for scores in told.values()) / len(told))
-    (folder / "scores.json").write_text(json.dumps({"mean_f1": mean, "tasks": told}, indent=2) + "\n")
-    rounded = {name: round(100 * scores["f1"], 2) for name, scores in told.items()}
+    told = {name: _predicted(built, name)[0] for name in built.development}
+    mean = _tell_scores(folder, told)
     journal(
-        {"event": "scores", "mean": round(100 * mean, 2), "f1": rounded, "seconds": round(time.monotonic() - begun, 1)}
+        {
+            "event": "scores",
+            "epoch": epoch,
+            "mean": round(100 * mean, 2),
+            "scores": {name: round(100 * scores.value, 2) for name, scores in told.items()},
+            "seconds": round(time.monotonic() - begun, 1),
+        }
     )
+    return mean
+
+
+def _finish(built: Built, folder: Path) -> None:
+    """Score and keep what the best weights say about the development documents."""
+    if not built.development:
+        return
+    built.model.load_state_dict(load_file(folder / "model.safetensors"))
+    told = {}
+    (folder / "predictions").mkdir(exist_ok=True)
+    for name in built.development:
+        told[name], found = _predicted(built, name)
+        with target(folder / "predictions" / f"{name}.jsonl") as stream:
+            stream.writelines(map(jsonl.line, found))
+    _tell_scores(folder, told)
+
+
+def _tell_scores(folder: Path, told: dict[str, Any]) -> float:
+    mean = float(sum(scores.value for scores in told.values()) / len(told))
+    tasks = {name: {"main": scores.main, **scores.figures} for name, scores in told.items()}
+    _write(folder / "scores.json", {"mean": mean, "tasks": tasks})
     return mean
 
 
@@ -134,10 +233,19 @@ def _describe(built: Built, folder: Path) -> None:
         "encoder": built.model.encoder.describe(),
         "specials": asdict(built.specials),
         "limit": built.limit,
-        "tasks": [asdict(task) for task in built.tasks],
+        "tasks": [asdict(task) for task in built.tasks],  # type: ignore[call-overload]
     }
-    (folder / "model.json").write_text(json.dumps(described, indent=2, default=str) + "\n")
+    _write(folder / "model.json", described)
     built.tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with target(path) as stream:
+        stream.write((json.dumps(content, indent=2, default=str) + "\n").encode())
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Takes the events of processes that do not write."""
 
 
 def _journal(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:

@@ -1,0 +1,36 @@
+"""Ctrl-C in the middle of a step would leave weights that are neither before it nor after it. Here it waits."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the block has ended; then they do what they would have done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+    before = {
+        number: signal.signal(number, lambda number, frame: came.append((number, frame)))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            first, frame = came[0]
+            handler = before[signal.Signals(first)]
+            if callable(handler):
+                handler(first, frame)
+            else:
+                signal.raise_signal(first)

@@ -1,0 +1,110 @@
+"""Several processes that train one model: each reads its share of a step's batches, and their gradients are summed.
+
+A step of a recipe has `loop.accumulate` batches, whoever reads them. So the result does not depend on how many processes there are,
+but for the order in which numbers are added.
+
+    torchrun --nproc-per-node 2 -m biomux train a/mtl --set loop.accumulate=2
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+from torch import distributed
+
+from biomux.errors import TrainingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from torch import nn
+
+One = TypeVar("One")
+
+PATIENCE = timedelta(hours=12)
+"""How long processes wait for each other: the others stand still while the first one scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """How many processes there are, and which this one is. The first one writes; all read and compute."""
+
+    rank: int = 0
+    number: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    def share(self, things: Sequence[One]) -> Sequence[One]:
+        """This process's part of what all have."""
+        return things[self.rank :: self.number]
+
+    def total(self, values: Sequence[float]) -> list[float]:
+        """The sums of numbers over all processes."""
+        if self.number == 1:
+            return list(values)
+        summed = torch.tensor(values, dtype=torch.float64)
+        distributed.all_reduce(summed)
+        found: list[float] = summed.tolist()
+        return found
+
+    def totals(self, values: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:
+        """The sums of named numbers over all processes, for the keys that any of them has."""
+        if self.number == 1:
+            return dict(values)
+        found = self.total([values.get(key, 0.0) for key in keys] + [float(key in values) for key in keys])
+        return {key: found[at] for at, key in enumerate(keys) if found[at + len(keys)]}
+
+    def sow(self, seed: int, step: int) -> None:
+        """With several processes, give each its own random numbers in each step, so that a resumed run draws the same."""
+        if self.number > 1:
+            torch.manual_seed((seed * 1_000_003 + step) * 1_009 + self.rank)
+
+    def say(self, value: float) -> float:
+        """A number as the first process has it."""
+        return self.total([value if self.first else 0.0])[0]
+
+    def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Sum the gradients over all processes; a parameter that none of them used stays without one."""
+        if self.number == 1:
+            return
+        moving = [parameter for parameter in parameters if parameter.requires_grad]
+        used = torch.tensor([float(parameter.grad is not None) for parameter in moving])
+        distributed.all_reduce(used)
+        chosen = [parameter for parameter, some in zip(moving, used.tolist(), strict=True) if some]
+        flat = torch.cat(
+            [(torch.zeros_like(one) if one.grad is None else one.grad).reshape(-1).float() for one in chosen]
+        )
+        distributed.all_reduce(flat)
+        at = 0
+        for one in chosen:
+            one.grad = flat[at : at + one.numel()].reshape(one.shape).to(one.dtype)
+            at += one.numel()
+
+
+@contextmanager
+def joined(*, accumulate: int) -> Iterator[Processes]:
+    """The processes that torchrun has started, or this one alone."""
+    number = int(os.environ.get("WORLD_SIZE", "1"))
+    if number == 1:
+        yield Processes()
+        return
+    if accumulate % number:
+        raise TrainingError(
+            "BX407",
+            f"{number} processes cannot share a step of {accumulate} batches",
+            where="loop → accumulate",
+            hint=f"make it a multiple of {number}, for instance --set loop.accumulate={number * max(1, accumulate // number)}",
+        )
+    distributed.init_process_group("gloo", timeout=PATIENCE)
+    try:
+        yield Processes(distributed.get_rank(), number)
+    finally:
+        distributed.destroy_process_group()

@@ -1,0 +1,72 @@
+"""A recipe made small: the same tasks, heads and regime, end to end within minutes, to see that it works and not how well.
+
+| part | becomes |
+|---|---|
+| documents | at most 120 of each split of each corpus |
+| loop.epochs | 1 |
+| loop.batch_pieces | at most 1,024 |
+| development.limit | at most 30 documents of each task |
+| model.encoder | its first 2 layers; where its weights are not at hand, 2 layers of 64 with random weights and the words of the training text |
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from biomux.recipes.schema import Encoder, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DOCUMENTS = 120
+EPOCHS = 1
+PIECES = 1024
+SCORED = 30
+LAYERS = 2
+
+
+def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, list[str]]:
+    """The recipe made small, and what was changed. `at_hand` says whether a name or folder can be loaded without a network."""
+    encoder, said = _encoder(recipe.model.encoder, at_hand)
+    documents = min(recipe.documents or DOCUMENTS, DOCUMENTS)
+    pieces = min(recipe.loop.batch_pieces, PIECES)
+    scored = min(recipe.development.limit or SCORED, SCORED)
+    made = _with(
+        recipe,
+        documents=documents,
+        model=_with(recipe.model, encoder=encoder),
+        loop=_with(recipe.loop, epochs=EPOCHS, batch_pieces=pieces),
+        development=_with(recipe.development, limit=scored),
+    )
+    changes = [
+        f"documents={documents} of each split",
+        f"loop.epochs={EPOCHS}",
+        f"loop.batch_pieces={pieces}",
+        f"development.limit={scored}",
+        said,
+    ]
+    return Recipe.model_validate(made.model_dump()), changes
+
+
+def _encoder(encoder: Encoder, at_hand: Callable[[str], bool]) -> tuple[Encoder, str]:
+    if encoder.kind == "random":
+        return encoder, "the encoder as it is"
+    if encoder.kind == "bilstm":
+        settings = encoder.bilstm
+        if settings is None or settings.vectors is None or at_hand(settings.vectors):
+            return encoder, "the encoder as it is"
+        return _with(
+            encoder, bilstm=_with(settings, vectors=None)
+        ), f"word vectors learned: {settings.vectors!r} is not at hand"
+    name = encoder.run or encoder.name
+    if at_hand(name):
+        if encoder.run:
+            return encoder, f"the encoder of {name}"
+        layers = min(encoder.layers or LAYERS, LAYERS)
+        return _with(encoder, layers=layers), f"model.encoder.layers={layers}"
+    small = Encoder(kind="random", name="", limit=encoder.limit, dropout=encoder.dropout, layers=LAYERS)
+    return small, f"an encoder of {LAYERS} layers with random weights, since {name!r} is not at hand"
+
+
+def _with(part: Any, **values: Any) -> Any:
+    return part.model_copy(update=values)
