@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import TYPE_CHECKING, Annotated
@@ -307,10 +308,8 @@ def tell(tally: Tally, words: int, seconds: float) -> None:
     """The summary, on stderr. `words` are those that took the `seconds`."""
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
     total = sum(tally.entities.values())
-    note(
-        f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}; "
-        f"{tally.coverage:.2%} of the characters read".replace("100.00%", "all")
-    )
+    read = "all" if tally.read == tally.characters else f"{math.floor(tally.coverage * 10_000) / 100:.2f}%"
+    note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}; {read} of the characters read")
     by_type = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
     note(f"{_count(total, 'entity', 'entities')}" + (f": {by_type}" if total else ""))
     if tally.failed:

@@ -1,0 +1,258 @@
+"""`biomux annotate` as it is typed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tiny
+
+from biomux import cli, formats
+from biomux.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Annotate = Callable[..., int]
+
+TEXT = "Aspirin was given by mice. Severe ulcer after zolmide."
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny.bundle(tmp_path_factory.mktemp("annotate") / "bundle"))
+
+
+@pytest.fixture
+def annotate(bundle: str) -> Annotate:
+    return lambda *arguments: cli.run(["annotate", "--bundle", bundle, "--threads", "1", *map(str, arguments)])
+
+
+def test_a_pipe_gets_json_lines_and_the_summary_goes_beside(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(TEXT) == 0
+    out, err = capsys.readouterr()
+    (document,) = formats.read_source(formats.of_bytes("out.jsonl", out.encode()))
+    assert document.text == TEXT
+    assert document.spans
+    assert re.search(r"^1 document, 9 words, [\d,]+ words per second; all of the characters read$", err, re.MULTILINE)
+    assert re.search(rf"^{len(document.spans)} entities: \w+ \d+", err, re.MULTILINE)
+
+
+def test_plain_text_has_brackets(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(TEXT, "--plain", "--types", "Chemical") == 0
+    out = capsys.readouterr().out
+    assert re.sub(r"\[|\|Chemical\]", "", out) == TEXT + "\n"
+    assert "|Chemical]" in out
+
+
+def test_a_table_of_mentions(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(TEXT, "--format", "tsv", "--heads", "genes") == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == ["document", "start", "end", "type", "mention", "score", "head"]
+    assert len(lines) > 1
+    for _, start, end, type_, mention, score, head in lines[1:]:
+        assert (TEXT[int(start) : int(end)], type_, head) == (mention, "Gene", "genes")
+        assert 0 <= float(score) <= 1
+
+
+def test_thresholds_by_type(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(TEXT, "--threshold", "1,Gene=0") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {span["type"] for span in document["spans"]} == {"Gene"}
+
+
+def test_resolved_entities_do_not_overlap(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(tiny.text(60), "--resolve") == 0
+    spans = json.loads(capsys.readouterr().out)["spans"]
+    assert all(left["end"] <= right["start"] for left, right in pairwise(spans))
+
+
+def test_standard_input_is_read_as_what_it_is_or_as_text(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for given in (TEXT, '{"biomux":1,"id":"7","text":"Aspirin was given."}\n'):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        assert annotate("-", "--format", "jsonl") == 0
+    texts = [json.loads(line)["text"] for line in capsys.readouterr().out.splitlines()]
+    assert texts == [TEXT, "Aspirin was given."]
+
+
+def test_several_inputs_and_text_that_looks_like_a_file(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("Fever.")
+    assert annotate(tmp_path / "note.txt", "Aspirin again.") == 0
+    assert [json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()] == ["note", "text"]
+    assert annotate("aspirin", "--text") == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "aspirin"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nowhere.txt"], "BX002: there is no file or folder 'nowhere.txt'"),
+        (["a text", "--types", "gene"], "BX001: there is no type 'gene'; one of: Chemical, Disease, Gene"),
+        (["a text", "--types", ","], "BX001: a list of names is empty"),
+        (["a text", "--threshold", "gene"], "BX001: 'gene' is no threshold"),
+        (["a text", "--precision", "0.9"], "BX001: the bundle does not say how precise"),
+        (["a text", "--format", "nonsense"], "BX110: there is no format 'nonsense'"),
+        (["a text", "--format", "brat"], "BX120: format 'brat' is not written to a stream"),
+        (["a text", "--workers", "2"], "BX001: several workers need a target"),
+        (["a text", "--plain", "-o", "x.jsonl"], "BX001: --plain is for what is shown"),
+        (["a text", "-o", "x.strange"], "BX110: cannot tell which format 'x.strange' should have"),
+        (["a text", "-o", "no/such/folder/x.jsonl"], "BX002: there is no folder 'no/such/folder'"),
+        (["a text", "-o", "x.jsonl", "--gzip"], "BX001: --gzip is for folders"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    arguments: list[str], told: str, annotate: Annotate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(*arguments) == 2
+    out, err = capsys.readouterr()
+    assert err.startswith(f"error: {told}")
+    assert (out, err.count("\n")) == ("", 1)
+
+
+def test_without_a_bundle_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["annotate", "a text", "--bundle", "nowhere"]) == 2
+    assert capsys.readouterr().err.startswith("error: BX501: there is no bundle 'nowhere'")
+
+
+def test_a_failed_document_is_told_and_gives_exit_code_three(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"biomux":1,"id":"1","text":"Fever."}\n{"biomux":1,"id":"2","text":"\\ud800"}\n')
+    assert annotate(path) == 3
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 1
+    assert f"failed: BX117: {path}:2: " in err
+    assert "lone surrogate" in err
+    assert err.endswith("failed: 1 document\n")
+    assert annotate(path, "-o", tmp_path / "out.jsonl") == 3
+    assert f"failures are listed in {tmp_path / 'out.jsonl'}.errors.jsonl" in capsys.readouterr().err
+    assert len(list(formats.read(tmp_path / "out.jsonl"))) == 1
+
+
+def test_strict_refuses_what_was_not_wholly_read(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"biomux":1,"id":"1","text":"Fever. Gone.","sentences":[[0,6]]}\n')
+    assert annotate(path) == 0
+    assert "54.55% of the characters read" in capsys.readouterr().err
+    assert annotate(path, "--strict") == 3
+    assert "failed: BX602: document '1': 5 characters were not read" in capsys.readouterr().err
+
+
+def test_a_job_says_what_it_did_and_what_was_there(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    formats.write([Document(str(index), tiny.text(9, seed=index)) for index in range(20)], tmp_path / "in.jsonl")
+    arguments = (tmp_path / "in.jsonl", "-o", f"{tmp_path}/out/", "--part-size", "100", "--gzip")
+    assert annotate(*arguments) == 0
+    assert "20 documents, 180 words" in capsys.readouterr().err
+    assert annotate(*arguments) == 0
+    assert "nothing to do: it is there and whole" in capsys.readouterr().err
+    assert len(list(formats.read(tmp_path / "out"))) == 20
+
+
+def test_what_the_target_cannot_hold_is_told(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert annotate(TEXT, "-o", tmp_path / "out.pubtator") == 0
+    assert "lost: scores" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\U0001f9ec" * 50, "\u0627\u0644 \u05d0 fever", "a\x01b aspirin", "x" * 20_000 + " aspirin"],
+    ids=["empty", "blank", "emoji", "right to left", "control", "long word"],
+)
+@pytest.mark.parametrize("way", ["jsonl", "tsv", "plain"])
+def test_strange_texts_pass_in_every_way(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], text: str, way: str
+) -> None:
+    assert annotate("--text", *(["--plain"] if way == "plain" else ["--format", way]), "--", text) == 0
+    out = capsys.readouterr().out
+    if way == "jsonl":
+        document = json.loads(out)
+        assert document["text"] == text
+        assert all(0 <= span["start"] < span["end"] <= len(text) for span in document.get("spans", ()))
+
+
+def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(columns)} | environment
+    command = [sys.executable, "-m", "biomux", "annotate", *arguments]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        told = b""
+        while True:
+            try:
+                data = os.read(ours, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            told += data
+        process.wait(60)
+    os.close(ours)
+    return told.decode().replace("\r\n", "\n")
+
+
+CODES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_terminal_shows_colours_labels_and_a_legend(bundle: str, columns: int) -> None:
+    shown = on_a_terminal(TEXT, "--bundle", bundle, "--threads", "1", columns=columns)
+    assert re.search(r"\x1b\[[0-9;]*4;38;5;\d+m", shown)
+    lines = CODES.sub("", shown).splitlines()
+    assert all(len(line) <= columns for line in lines[:-2])  # the last two are the summary
+    assert "Gene" in shown
+    assert re.search(r"^(Chemical|Disease|Gene) \d+(  |$)", "\n".join(lines[:-2]), re.MULTILINE)
+
+
+def test_no_color_is_respected(bundle: str) -> None:
+    shown = on_a_terminal(TEXT, "--bundle", bundle, "--threads", "1", NO_COLOR="1")
+    assert "38;5" not in shown
+    assert "\x1b[4m" in shown
+
+
+def test_ctrl_c_stops_at_once_and_leaves_work_to_go_on_with(bundle: str, tmp_path: Path) -> None:
+    formats.write([Document(str(i), tiny.text(30, seed=i)) for i in range(3000)], tmp_path / "in.jsonl")
+    command = [
+        sys.executable,
+        "-m",
+        "biomux",
+        "annotate",
+        str(tmp_path / "in.jsonl"),
+        "-o",
+        str(tmp_path / "out.jsonl"),
+    ]
+    command += ["--bundle", bundle, "--part-size", "2000", "--workers", "2", "--threads", "1"]
+    process: Any = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    work = tmp_path / ".out.jsonl.biomux"
+    begun = time.monotonic()
+    while not list(work.glob("part-*.json")) and time.monotonic() - begun < 60:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(30) == 130
+    assert process.stderr.read().splitlines()[-1] == "stopped"
+    process.stderr.close()
+    assert list(work.glob("part-*.json"))
+    assert not (tmp_path / "out.jsonl").exists()
