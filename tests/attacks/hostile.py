@@ -281,6 +281,13 @@ def lying_example(folder: Path) -> None:
     seal(folder)
 
 
+def strange_example(folder: Path) -> None:
+    example = json.loads((folder / "examples.jsonl").read_text().splitlines()[0])
+    example["spans"][0]["start"] = [1]
+    (folder / "examples.jsonl").write_text(json.dumps(example) + "\n")
+    seal(folder)
+
+
 def lying_logits(folder: Path) -> None:
     example = json.loads((folder / "examples.jsonl").read_text().splitlines()[0])
     example["logits"]["drugs"][0][0] += 1.0
@@ -362,6 +369,10 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "a temperature of zero": ("BX513", in_json("heads.json", put("heads", 0, "temperature", value=0))),
     "an infinite temperature": ("BX513", in_text("heads.json", '"temperature": 1.0', '"temperature": 1e999')),
+    "a temperature beyond all floats": (
+        "BX513",
+        in_text("heads.json", '"temperature": 1.0', f'"temperature": {10**400}'),
+    ),
     "thresholds of a strange head": ("BX513", in_json("calibration.json", put("nobody", value={}))),
     "thresholds that fall": ("BX513", in_json("calibration.json", put("drugs", value={"Chemical": [[1, 0], [0, 1]]}))),
     "windows beyond the encoder": ("BX514", in_json("heads.json", put("limit", value=511))),
@@ -413,6 +424,7 @@ VERIFIED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a stray file": ("BX519", stray),
     "answers that are no numbers": ("BX540", in_graph(not_a_number)),
     "an example that lies about spans": ("BX541", lying_example),
+    "an example that makes no sense": ("BX541", strange_example),
     "an example that lies about logits": ("BX541", lying_logits),
 }
 """What only `biomux verify` finds, or the first use."""

@@ -1,6 +1,6 @@
 """heads.json, types.json and calibration.json of a bundle: what its columns mean. Checked to the last value.
 
-heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature"}…], "specials": {"pad", "before", "after"}, "limit"}
+heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature", "corpus"}…], "specials": {"pad", "before", "after"}, "limit"}
 types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration"}}: see `biomux.engine.types`
 calibration.json {head: {type: [[score, precision]…]}}: the scores rise; the precision is that of development data from each on
 """
@@ -56,10 +56,13 @@ def heads(content: bytes, facts: Facts, *, where: str = "heads.json") -> HeadTab
             head.refuse(f"two heads are called {task.name!r}")
         temperatures[task.name] = head.number("temperature", low=COLDEST, high=HOTTEST, code="BX513")
         stated = head.several("columns", most=2)
+        if "corpus" in head.values:  # for `biomux evaluate`; the engine does without
+            head.text("corpus", longest=LONGEST_NAME)
         head.end()
         if [type(edge) for edge in stated] != [int, int] or stated != [at, at + len(task.labels)]:
             head.refuse(
-                f"the columns {stated!r} are not {[at, at + len(task.labels)]}, as its labels ask", code="BX512"
+                f"the columns {str(stated)[:40]!r} are not {[at, at + len(task.labels)]}, as its labels ask",
+                code="BX512",
             )
         columns[task.name] = (at, at + len(task.labels))
         at += len(task.labels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -52,9 +51,9 @@ class Fields:
         return value
 
     def number(self, key: str, *, low: float, high: float, code: str | None = None) -> float:
-        """A finite number within bounds."""
+        """A number within bounds; one that is none is outside all."""
         value = self._take(key)
-        if type(value) not in (int, float) or not math.isfinite(value) or not low <= value <= high:
+        if type(value) not in (int, float) or not low <= value <= high:
             self.refuse(f"{key!r} is no number from {low} to {high}", code=code)
         return float(value)
 

@@ -40,7 +40,7 @@ def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> 
     for part, allowed in PARTS.items():
         for found in _types(whole.get(part), _SEQUENCES.get(part), where):
             if found not in allowed:
-                _refuse("BX516", f"a {part} of type {found!r} is not allowed", where)
+                _refuse("BX516", f"a {part} of type {str(found)[:80]!r} is not allowed", where)
     if whole.get("truncation") is not None or whole.get("padding") is not None:
         _refuse("BX517", "the tokenizer cuts texts short, or pads them", where)
     model = whole["model"]
@@ -65,7 +65,8 @@ def build(content: bytes, *, where: str = "tokenizer.json") -> Tokenizer:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the library raises bare Exception, and its panics are no Exception
-        raise BundleError("BX516", f"the tokenizer cannot be built: {error}", where=where, hint=HINT) from None
+        said = " ".join(str(error).split())[:200]
+        raise BundleError("BX516", f"the tokenizer cannot be built: {said}", where=where, hint=HINT) from None
 
 
 def _types(part: Any, sequence: str | None, where: str) -> list[str | None]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -155,11 +155,13 @@ def _compare(annotator: Annotator, content: bytes, where: str) -> int:
 
 
 def _compare_spans(example: Fields, document: Document) -> None:
-    stored: dict[tuple[Any, ...], float] = {}
+    stored: dict[tuple[int, int, str, str | None], float] = {}
     for value in example.several("spans", most=10_000):
         span = Fields.of(value, where=example.where, code="BX541")
-        score = span.number("score", low=0, high=1)
-        stored[tuple(span.values.get(key) for key in ("start", "end", "type", "head"))] = score
+        start, end = (span.whole(key, low=0, high=LONGEST_TEXT) for key in ("start", "end"))
+        type_, head = (span.text(key, longest=200) for key in ("type", "head"))
+        stored[start, end, type_, head] = span.number("score", low=0, high=1)
+        span.end()
     found = {(span.start, span.end, span.type, span.head): span.score or 0.0 for span in document.spans}
     for key in sorted({*stored, *found}, key=repr):
         if key not in found or key not in stored:
