@@ -12,7 +12,6 @@ from corpora.samples import put
 from biomux import formats
 from biomux.cli import run
 from biomux.document import Document, Span
-from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +27,7 @@ def rows(text: str) -> list[list[str]]:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("onnx", reason="the extra 'train' is not installed")
-    tasks = (Tagging("bc5cdr", ("Chemical", "Disease")), Tagging("ncbi-disease", ("Disease",), "bioes"))
-    return tiny.bundle(tmp_path_factory.mktemp("tiny") / "bundle", tasks=tasks)
+    return tiny.bundle(tmp_path_factory.mktemp("tiny") / "bundle")
 
 
 @pytest.fixture
@@ -62,12 +60,14 @@ def test_a_bundle_is_evaluated_and_compared_with_itself(
     ):
         assert name in head
     assert "matching:strict+boundary+type+overlap+word+piece+semeval|scheme:bio|corpus:bc5cdr|" in shown
-    assert "bc5cdr (cross)" in shown
-    assert sorted(path.name for path in out.iterdir()) == ["bc5cdr", "bc5cdr~ncbi-disease", "scores.json"]
+    assert "|heads:drugs\n" in shown
+    assert sorted(path.name for path in out.iterdir()) == ["bc5cdr", "scores.json"]
     assert run(["compare", str(out), f"again={out}"]) == 0
     shown = capsys.readouterr().out
     assert "p randomisation" in shown
     assert "+0.00" in shown
+    assert run([*line, "--map", "Disease=genes/Gene", "--limit", "3"]) == 0
+    assert "|heads:genes|limit:3|types:Disease=genes/Gene" in capsys.readouterr().out
     assert run([*line, "--no-cross", "--json"]) == 0
     (column,) = json.loads(capsys.readouterr().out)["columns"]
     assert column["spans"] == json.loads((out / "scores.json").read_bytes())["columns"][0]["spans"]
@@ -77,7 +77,7 @@ def test_what_cannot_be_evaluated_is_told(bundle: Path, root: Path, capsys: pyte
     for line, said in (
         (["craft"], "no head answers"),
         (["bc5cdr", "--heads", "x"], "no head 'x'"),
-        (["bc5cdr", "--heads", "bc5cdr", "--types", "gene"], "exclude each other"),
+        (["bc5cdr", "--heads", "drugs", "--types", "gene"], "exclude each other"),
         (["bc5cdr", "--map", "Chemical"], "no pair of types"),
         (["bc5cdr", "--map", "Gene=Disease"], "no type 'Gene'"),
         (["bc5cdr", "--split", "tset"], "did you mean 'test'"),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.types import Curve
+    from biomux.recipes.schema import Recipe
 
     Floats = NDArray[np.float32]
 
@@ -118,7 +119,7 @@ def export(
     parts: dict[str, bytes] = {
         "graph.onnx": content,
         "tokenizer.json": trained.tokenizer.to_str().encode(),
-        "heads.json": _json(_table(trained, temperatures)),
+        "heads.json": _json(_table(trained, temperatures, recipe)),
         "calibration.json": _json(_nested(curves)),
         "gate.json": _json(measured.to_json()),
         "examples.jsonl": verifying.examples(annotator),
@@ -261,7 +262,7 @@ def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[lis
     return tuple(layers)
 
 
-def _table(trained: Trained, temperatures: Mapping[str, float]) -> dict[str, Any]:
+def _table(trained: Trained, temperatures: Mapping[str, float], recipe: Recipe) -> dict[str, Any]:
     heads = [
         {
             "name": task.name,
@@ -270,6 +271,7 @@ def _table(trained: Trained, temperatures: Mapping[str, float]) -> dict[str, Any
             "kind": task.kind,
             "columns": list(trained.columns[task.name]),
             "temperature": temperatures[task.name],
+            "corpus": recipe.tasks[task.name].corpus,
         }
         for task in trained.tasks
     ]

@@ -48,11 +48,12 @@ class Head:
 
 
 def heads_of(model: Model, folder: Path | None = None) -> tuple[Head, ...]:
-    """The heads of a model that was loaded from this folder."""
+    """The tagging heads of a model that was loaded from this folder."""
     stated = {} if folder is None else _stated(folder)
     return tuple(
         Head(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
         for task in model.tasks
+        if task.kind == "tagging"
     )
 
 
@@ -75,10 +76,7 @@ def _stated(folder: Path) -> Mapping[str, str]:
         heads = json.loads(table.read_bytes()).get("heads", [])
         return {head["name"]: head["corpus"] for head in heads if isinstance(head.get("corpus"), str)}
     if recipe.is_file():
-        import yaml
+        from biomux.recipes.read import of_run
 
-        from biomux.recipes.read import check
-
-        tasks = check(yaml.safe_load(recipe.read_text(encoding="utf-8")), where=str(recipe)).tasks
-        return {name: task.corpus for name, task in tasks.items()}
+        return {name: task.corpus for name, task in of_run(folder).tasks.items()}
     return {}
