@@ -266,3 +266,42 @@ class TestXml:
     def test_values_that_are_not_text_are_told(self) -> None:
         _, losses = written(bioc_xml.FORMAT, Document("1", "a", metadata={"year": 2020}))
         assert [loss.feature for loss in losses] == ["metadata"]
+
+
+def relation_to(target: str, **infons: str) -> bytes:
+    annotation: dict[str, Any] = {"id": "a", "infons": {"type": "Gene", "identifier": "7157"}, "text": "TP53"}
+    annotation["locations"] = [{"offset": 0, "length": 4}]
+    relation = {"id": "R1", "infons": {"type": "x", **infons}, "nodes": [{"refid": target, "role": "r"}]}
+    passage = {"offset": 0, "infons": {}, "text": "TP53", "annotations": [annotation], "relations": [relation]}
+    return json.dumps({"documents": [{"id": "1", "infons": {}, "passages": [passage]}]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (relation_to("a"), "span"),
+        (relation_to("R1"), "relation"),
+        (relation_to("7157"), "concept"),
+        (relation_to("D9", biomux="concepts"), "concept"),
+        (relation_to("0", role1="Gene|7157"), "concept"),
+    ],
+)
+def test_a_relation_points_at_spans_relations_or_concepts(data: bytes, kind: str) -> None:
+    (document,) = bioc_json.read(of_bytes("a.bioc.json", data))
+    assert document.relations[0].arguments[0].kind == kind
+
+
+def test_a_reference_to_nothing_is_malformed() -> None:
+    with pytest.raises(FormatError, match=r"BX113: .*a relation refers to 'ZZ', which is no annotation"):
+        list(bioc_json.read(of_bytes("a.bioc.json", relation_to("ZZ"))))
+
+
+def test_a_concept_that_no_span_has_is_kept_and_marked() -> None:
+    relation = Relation("treats", (Argument("drug", "mesh:D1", "concept"),), id="R1")
+    stream = io.BytesIO()
+    losses: list[Loss] = []
+    bioc_json.write([Document("1", "TP53", relations=(relation,))], stream, on_loss=losses.append)
+    (back,) = bioc_json.read(of_bytes("a.bioc.json", stream.getvalue()))
+    assert back.relations == (relation,)
+    assert losses == []
+    assert b'"biomux":"concepts"' in stream.getvalue()

@@ -8,7 +8,8 @@ their sentences give it. An annotation's text must be the text at its locations;
 Infons become: of a passage, its kind ("type") and extra; of an annotation, its type, identifiers ("identifier"), score, head and
 extra; of a relation likewise; of a document, metadata. What the collection says of itself is `metadata["collection"]`; infons
 of sentences are `metadata["sentence infons"]`, by the sentence's start. A relation's node that refers to neither annotation nor
-relation is a concept. Some producers count UTF-8 bytes where BioC counts characters: the option `offsets="bytes"` reads their files.
+relation is a concept: an identifier that an annotation has; or any, where the relation has the infon "biomux" with the value "concepts",
+or PubTator's roles. A reference to nothing is malformed. Some producers count UTF-8 bytes where BioC counts characters: the option `offsets="bytes"` reads their files.
 """
 
 from __future__ import annotations

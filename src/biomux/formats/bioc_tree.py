@@ -26,6 +26,8 @@ MAX_GAP = 1_000_000
 GAP = "biomux"
 """The infon of a passage that only holds the text between two passages; its value is `BETWEEN`."""
 BETWEEN = "between passages"
+CONCEPTS = "concepts"
+"""The value of the infon `GAP` of a relation that names concepts which no annotation has."""
 HEADER = ("source", "date", "key", "infons")
 _DOCUMENT_FIELDS = frozenset({"bioctype", "id", "infons", "passages", "annotations", "relations"})
 _FLOAT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?\+?[0-9]+)?")
@@ -228,6 +230,7 @@ def _score_and_head(infons: Tree) -> tuple[float | None, str | None]:
 
 def _relations(links: list[Any], spans: list[Span], where: str) -> Iterator[Relation]:
     known_spans = {span.id for span in spans}
+    concepts = {identifier for span in spans for identifier in span.identifiers}
     known_links = {str(raw.get("id")) for raw in links if isinstance(raw, dict) and raw.get("id") not in (None, "")}
     for raw in links:
         arguments = []
@@ -236,15 +239,27 @@ def _relations(links: list[Any], spans: list[Span], where: str) -> Iterator[Rela
             kind: Literal["span", "relation", "concept"] = (
                 "span" if target in known_spans else "relation" if target in known_links else "concept"
             )
+            if kind == "concept" and target not in concepts and not _may_name_others(_infons(raw, where)):
+                raise FormatError(
+                    "BX113",
+                    f"a relation refers to {target!r:.80}, which is no annotation, relation or identifier of the document",
+                    where=where,
+                    hint="mend the reference, or take the relation out",
+                )
             role = node.get("role")
             arguments.append(Argument("" if role is None else str(role), target, kind))
-        infons = dict(_infons(raw, where))
+        infons = {name: value for name, value in _infons(raw, where).items() if (name, value) != (GAP, CONCEPTS)}
         score, head = _score_and_head(infons)
         name = None if raw.get("id") in (None, "") else name_of(raw["id"], "a relation's id", where)
         kind_of = infons.pop("type", "")
         yield Relation(
             kind_of if isinstance(kind_of, str) else str(kind_of), tuple(arguments), score, head, name, infons
         )
+
+
+def _may_name_others(infons: Tree) -> bool:
+    """Whether a relation's nodes need not be of the document: it says so, or has PubTator's roles, whose nodes are numbers of its own."""
+    return infons.get(GAP) == CONCEPTS or "role1" in infons
 
 
 def number(value: object, what: str, where: str) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biomux.formats.bioc_tree import BETWEEN, GAP, HEADER
+from biomux.formats.bioc_tree import BETWEEN, CONCEPTS, GAP, HEADER
 from biomux.formats.format import Feature, Loss
 from biomux.formats.pubtator_write import identifiers_of
 
@@ -46,15 +46,19 @@ def from_document(document: Document, on_loss: Callable[[Loss], None]) -> Tree:
     tree |= {"passages": passages, "annotations": [], "relations": []}
     taken = {span.id for span in document.spans} | {relation.id for relation in document.relations}
     free = (str(number) for number in count(1) if str(number) not in taken)
+    concepts: set[str] = set()
     for span in document.spans:
         if span.id == "":
             lose("span ids", "an empty id becomes a number")
-        _home(tree, span)["annotations"].append(_annotation(document, span, span.id or next(free), lose))
+        annotation = _annotation(document, span, span.id or next(free), lose)
+        concepts.update(identifiers_of(annotation["infons"].get("identifier", ""), composite=False))
+        _home(tree, span)["annotations"].append(annotation)
     free = (f"R{number}" for number in count(1) if f"R{number}" not in taken)
+    names = _Names({span.id for span in document.spans}, {relation.id for relation in document.relations}, concepts)
     for relation in document.relations:
         if not relation.id:
             lose("relation ids", "a relation without an id gets one")
-        tree["relations"].append(_relation(document, relation, relation.id or next(free), lose))
+        tree["relations"].append(_relation(relation, names, relation.id or next(free), lose))
     return tree
 
 
@@ -212,14 +216,31 @@ def _annotation(document: Document, span: Span, own: str, lose: Callable[[str, s
     }
 
 
-def _relation(document: Document, relation: Relation, own: str, lose: Callable[[str, str], None]) -> Tree:
+class _Names(NamedTuple):
+    """What the arguments of a document's relations may point at."""
+
+    spans: set[str | None]
+    relations: set[str | None]
+    identifiers: set[str]
+
+
+def _relation(relation: Relation, names: _Names, own: str, lose: Callable[[str, str], None]) -> Tree:
     infons: Tree = {"type": relation.type, **_said(relation.score, relation.head)}
-    _add_extra(infons, dict(relation.extra), "relation extra", lose, identifier=False)
-    known = {span.id for span in document.spans} | {other.id for other in document.relations}
-    if any(argument.kind == "concept" and argument.target in known for argument in relation.arguments):
+    extra = dict(relation.extra)
+    if extra.get(GAP) == CONCEPTS:
+        del extra[GAP]
+        lose("relation extra", GAP)
+    concepts = [argument.target for argument in relation.arguments if argument.kind == "concept"]
+    if any(target not in names.identifiers for target in concepts):
+        if GAP in extra:
+            del extra[GAP]
+            lose("relation extra", GAP)
+        infons[GAP] = CONCEPTS
+    _add_extra(infons, extra, "relation extra", lose, identifier=False)
+    if any(target in names.spans or target in names.relations for target in concepts):
         lose("relation arguments", "a concept has the name of a span or relation")
-    links = {other.id for other in document.relations} & {span.id for span in document.spans}
-    if any(argument.kind == "relation" and argument.target in links for argument in relation.arguments):
+    links = [argument.target for argument in relation.arguments if argument.kind == "relation"]
+    if any(target in names.spans for target in links):
         lose("relation arguments", "a relation has the name of a span")
     nodes = [{"refid": argument.target, "role": argument.role} for argument in relation.arguments]
     return {"id": own, "infons": infons, "nodes": nodes}
