@@ -85,6 +85,9 @@ def test_documents_need_no_empty_line_between_them() -> None:
         ("1|t|abc\n1\t0\t2\tac\tX\t1", "BX115", 2),
         ("1|t|abc\n1\t0\t2\tab", "BX116", 2),
         ("1|t|abc\n1\tCID\tD1", "BX116", 2),
+        ("1|t|abc\n1\t0\tx\tab\tX\t1", "BX116", 2),
+        ("1|t|abc\n1\tx\t2\tab\tX\t1", "BX116", 2),
+        ("1|t|abc\n1\t0\tx\tab\tX", "BX116", 2),
         ("1|t|abc\n1 and something else", "BX113", 2),
     ],
 )
@@ -128,6 +131,7 @@ def test_links_between_spans_and_other_passages_are_told() -> None:
         Document("1", "x", spans=(Span(0, 1, ""),)),
         Document("1", "x", spans=(Span(0, 1, "a\tb"),)),
         Document("1", "x", spans=(Span(0, 1, "a", identifiers=("1\n2",)),)),
+        Document("1", "x", relations=(Relation("7", (Argument("arg1", "D1", "concept"),) * 2),)),
     ],
 )
 def test_what_cannot_be_held_at_all_is_refused(document: Document) -> None:

@@ -25,7 +25,7 @@ from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
 from biomux.formats.fields import build
 from biomux.formats.format import Format, stop
-from biomux.formats.pubtator_write import HOLDS, ROLES, identifiers_of, text_of, write
+from biomux.formats.pubtator_write import HOLDS, INTEGER, ROLES, identifiers_of, is_half_mention, text_of, write
 from biomux.formats.source import lines
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from biomux.formats.source import Source
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*[^|\t\n]+\|[ta]\|")
 _HINT = "offsets count the characters of title, one blank, abstract; end exclusive"
 
@@ -110,7 +109,7 @@ def _document(block: list[tuple[int, str]], file: str) -> Document:
     relations: list[Relation] = []
     for number, columns in rows:
         place = f"{file}:{number}"
-        if len(columns) >= 3 and _INTEGER.fullmatch(columns[1]) and _INTEGER.fullmatch(columns[2]):
+        if len(columns) >= 3 and INTEGER.fullmatch(columns[1]) and INTEGER.fullmatch(columns[2]):
             spans.append(_span(columns, text, place))
         else:
             relations.append(_relation(columns, place))
@@ -157,7 +156,7 @@ def _span(columns: list[str], text: str, where: str) -> Span:
 
 
 def _relation(columns: list[str], where: str) -> Relation:
-    if len(columns) < 4 or not columns[1]:
+    if len(columns) < 4 or not columns[1] or is_half_mention(columns[1:]):
         raise FormatError(
             "BX116",
             f"the line has {len(columns)} columns and is neither a mention nor a relation",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "spans", "overlaps", "identifiers", "relations"})
 ROLES = ("arg1", "arg2")
+INTEGER = re.compile(r"-?[0-9]{1,18}")
 _KEPT = frozenset({"identifiers", "parts"})
 _NONE = frozenset({"", "-", "-1"})
 _VARIANT = re.compile(r"(?:^|:)[A-Za-z]\|[A-Z]+\|")
@@ -38,6 +39,14 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 def text_of(title: str, abstract: str) -> str:
     """The text over which offsets run."""
     return f"{title} {abstract}" if abstract else title
+
+
+def is_half_mention(columns: list[str]) -> bool:
+    """Whether a line that is no mention, without its first column, is rather a damaged one than a relation.
+
+    No relation is called by a number. Its first concept may be one (a gene's), but then two columns follow at most.
+    """
+    return bool(INTEGER.fullmatch(columns[0])) or (len(columns) > 4 and bool(INTEGER.fullmatch(columns[1])))
 
 
 def identifiers_of(raw: str, *, composite: bool) -> tuple[str, ...]:
@@ -121,10 +130,14 @@ def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]
         columns = [relation.type, *(argument.target for argument in relation.arguments)]
         for column in columns:
             _check_column(document, column, "relation's type or argument")
-        if re.fullmatch("-?[0-9]+", relation.type) and re.fullmatch("-?[0-9]+", columns[1]):
+        if is_half_mention(columns):
             raise _refused(document, f"the relation {relation.type!r} would read as a mention")
         novelty = relation.extra.get("novelty")
-        if isinstance(novelty, str) and not re.search("[\n\r]", novelty):
+        if (
+            isinstance(novelty, str)
+            and not re.search("[\n\r]", novelty)
+            and not is_half_mention([*columns, *novelty.split("\t")])
+        ):
             columns.append(novelty)
         rows.append("\t".join([document.id, *columns]))
         _report_relation(document, relation, len(columns) > 3, on_loss)
