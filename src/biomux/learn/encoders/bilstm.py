@@ -68,7 +68,7 @@ class BiLSTM(nn.Module):
         self.register_buffer("continues", torch.zeros(vocabulary, dtype=torch.bool))
         self.own = nn.Embedding(own, word_width)
         table = torch.zeros((given, word_width))
-        if frozen:
+        if frozen or not given:
             self.register_buffer("given", table)
         else:
             self.given: Tensor = nn.Parameter(table)
@@ -192,7 +192,7 @@ def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
             nn.init.normal_(encoder.own.weight, std=float(given.std()) if len(given) > 1 else 0.1)
             encoder.own.weight[words.UNKNOWN] = given.mean(dim=0)
         else:
-            nn.init.normal_(encoder.own.weight, std=0.1)
+            nn.init.normal_(encoder.own.weight, std=found.width**-0.5)
     return Made(encoder, tokenizer, specials(tokenizer))
 
 

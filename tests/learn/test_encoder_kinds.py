@@ -1,0 +1,58 @@
+"""Every kind of encoder, and heads over sequences, through a whole run: trained, scored, loaded, taken over."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tiny
+import torch
+from learn import invented
+from safetensors.torch import load_file
+
+from biomux.learn import run
+from biomux.learn.encoders import from_run
+from biomux.learn.load import load_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.recipes.schema import Recipe
+
+BILSTM: dict[str, Any] = {
+    "kind": "bilstm",
+    "bilstm": {"word_width": 24, "hidden": 16, "character_width": 6, "character_hidden": 5},
+}
+KINDS: dict[str, dict[str, Any]] = {
+    "bilstm": {"encoder": BILSTM, "head": {"kind": "bilstm", "settings": {"hidden": 12, "dropout": 0.0}}},
+    "crf": {"encoder": BILSTM, "head": {"kind": "crf", "settings": {"dropout": 0.0}}},
+    "convolution": {"encoder": {"kind": "convolution", "layers": 2, "convolution": {"width": 24}}},
+}
+
+
+def recipe(kind: str, folder: Path) -> Recipe:
+    model = {**KINDS[kind], "encoder": dict(KINDS[kind]["encoder"])}
+    if kind == "convolution":
+        tiny.tokenizer().save(str(folder / "tokenizer.json"))
+        model["encoder"]["name"] = str(folder)
+    return invented.recipe(
+        tasks={"drugs": {"corpus": "bc5cdr"}},
+        regime={"kind": "single"},
+        model=model,
+        loop={"epochs": 5, "learning_rate": 3e-2, "batch_pieces": 64},
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_learns_and_loads(kind: str, tmp_path: Path) -> None:
+    directory, folder = invented.corpora(tmp_path / "corpora"), tmp_path / "run"
+    run.start(recipe(kind, tmp_path), folder, directory=directory)
+    scores = json.loads((folder / "scores.json").read_text())
+    assert scores["tasks"]["drugs"]["f1"] > 0.5
+    found = load_run(folder)("Mice given zolmide had a fever, and ZOLMIDE2 was high.")
+    assert ("zolmide", "Chemical") in {(found.text[span.start : span.end], span.type) for span in found.spans}
+    encoder, tokenizer, _ = from_run.load(folder)
+    kept = load_file(folder / "model.safetensors")
+    assert all(torch.equal(kept[f"encoder.{name}"], value) for name, value in encoder.state_dict().items())
+    assert encoder.describe()["vocabulary"] == tokenizer.get_vocab_size()  # type: ignore[operator]
