@@ -19,7 +19,6 @@ from safetensors.torch import load_file
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
 from biomux.learn import checkpoint, lock, run
-from biomux.recipes.schema import Recipe
 
 TESTS = Path(__file__).parent.parent
 
@@ -46,7 +45,12 @@ def same_weights(left: Path, right: Path) -> bool:
 
 
 def test_a_finished_run_tells_everything(finished: Path) -> None:
-    assert [event["event"] for event in events(finished)][::5] and events(finished)[-1]["event"] == "end"
+    assert [event["event"] for event in events(finished)] == [
+        "start",
+        "examples",
+        *(["step", "scores"] * 2),
+        "end",
+    ]
     scores = json.loads((finished / "scores.json").read_text())
     assert set(scores["tasks"]) == {"drugs", "genes"}
     counts = json.loads((finished / "counts.json").read_text())
@@ -87,28 +91,47 @@ def in_process(code: str, *arguments: object, **environment: str) -> subprocess.
     )
 
 
-STOPPED = """
+KILLED = """
 import os, signal, sys
 from pathlib import Path
 from learn import invented
 from biomux.learn import run
-number = getattr(signal, sys.argv[3])
 def listen(event):
     if event["event"] == "step" and event["step"] == 7:
-        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), signal.SIGKILL)
 recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
 run.start(recipe, Path(sys.argv[1]), directory=Path(sys.argv[2]), listen=listen, report_every=0)
 """
 
 
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
-def test_a_run_that_was_stopped_ends_with_the_same_weights(directory: Path, tmp_path: Path, how: str) -> None:
+def test_a_run_that_was_killed_ends_with_the_same_weights(directory: Path, tmp_path: Path) -> None:
     recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    run.start(recipe, whole, directory=directory)
+    done = in_process(KILLED, killed, directory)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (killed / "lock").exists()
+    assert_goes_on_to_the_same(killed, whole, directory)
+
+
+@pytest.mark.parametrize("moment", ["step", "scores"])
+def test_a_run_stopped_by_ctrl_c_ends_with_the_same_weights(directory: Path, tmp_path: Path, moment: str) -> None:
+    recipe = invented.recipe()
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run.start(recipe, whole, directory=directory)
-    done = in_process(STOPPED, stopped, directory, how)
-    assert done.returncode == (-signal.SIGKILL if how == "SIGKILL" else -signal.SIGINT), done.stderr
-    assert (stopped / "lock").exists() == (how == "SIGKILL")
+
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == moment and (moment == "scores" or event["step"] == 7):
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.start(recipe, stopped, directory=directory, listen=listen, report_every=0)
+    assert events(stopped)[-1]["event"] == "stopped"
+    assert not (stopped / "lock").exists()
+    assert_goes_on_to_the_same(stopped, whole, directory)
+
+
+def assert_goes_on_to_the_same(stopped: Path, whole: Path, directory: Path) -> None:
     progress = run.resume(stopped, directory=directory)
     assert events(stopped)[-1]["event"] == "end"
     assert progress.step == events(whole)[-1]["step"]
@@ -120,7 +143,8 @@ def test_a_folder_in_use_is_refused_and_a_lock_left_behind_is_taken_over(directo
     with lock.locked(tmp_path), pytest.raises(TrainingError, match=f"process {os.getpid()} .* is using the folder"):
         run.start(invented.recipe(), tmp_path, directory=directory)
     assert lock.read(tmp_path) is None
-    for left in ('{"pid": 4194305, "host": "%s", "begun": null}' % os.uname().nodename, '{"pid": 1', "[]"):
+    dead = {"pid": 4194305, "host": os.uname().nodename, "begun": None}
+    for left in (json.dumps(dead), '{"pid": 1', "[]"):
         (tmp_path / "lock").write_text(left)
         with lock.locked(tmp_path):
             assert lock.read(tmp_path) == {
@@ -227,7 +251,7 @@ run.start(recipe, Path(sys.argv[1]), directory=Path(sys.argv[2]))
 
 
 def test_two_processes_do_what_one_does(directory: Path, tmp_path: Path) -> None:
-    recipe: Recipe = invented.recipe(model=invented.NO_DROPOUT, loop={"accumulate": 2})
+    recipe = invented.recipe(model=invented.NO_DROPOUT, loop={"accumulate": 2})
     run.start(recipe, tmp_path / "one", directory=directory)
     environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
     environment |= {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}

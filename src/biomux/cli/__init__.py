@@ -45,6 +45,8 @@ COMMANDS: dict[str, Command] = {
     "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
     "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),
+    "train": Command("biomux.cli.train", "Train a model by a recipe."),
+    "runs": Command("biomux.cli.runs", "List and compare runs."),
     "export": Command("biomux.cli.export", "Make a bundle of a run: what the engine annotates with."),
     "verify": Command("biomux.cli.verify", "Check a bundle: checksums, contents, and its answers to its own examples."),
     "evaluate": Command("biomux.cli.evaluate", "Score a model on corpora."),

@@ -63,7 +63,7 @@ class Run:
     patience: int | None = None
     progress: Progress = field(default_factory=Progress)
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
-    processes: Processes = Processes()
+    processes: Processes = field(default_factory=Processes)
     report_every: float = REPORT_EVERY
 
 

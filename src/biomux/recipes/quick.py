@@ -2,7 +2,7 @@
 
 | part | becomes |
 |---|---|
-| documents | at most 120 of each split of each corpus |
+| documents | at most 60 of each split of each corpus |
 | loop.epochs | 1 |
 | loop.batch_pieces | at most 1,024 |
 | development.limit | at most 30 documents of each task |
@@ -18,7 +18,7 @@ from biomux.recipes.schema import Encoder, Recipe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOCUMENTS = 120
+DOCUMENTS = 60
 EPOCHS = 1
 PIECES = 1024
 SCORED = 30

@@ -1,0 +1,141 @@
+"""`biomux runs`: what runs there are, and how they compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from biomux.cli.display import duration, table
+from biomux.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs, or one run.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, one for each run.")] = False,
+) -> None:
+    """List and compare runs.
+
+    Shows of each run its recipe, its state (running, stopped, failed, done), its best development score, the score of each task, the
+    time it took and the pieces it read. Runs with the best score come first.
+
+        biomux runs
+
+        biomux runs experiments --json
+    """
+    if not folder.is_dir():
+        raise UsageError("BX002", "there is no folder of runs", where=str(folder), hint="name one, or train a recipe")
+    found = sorted(map(describe, run_folders(folder)), key=lambda one: (-(one["best"] or 0), one["run"]))
+    if as_json:
+        for one in found:
+            print(json.dumps(one, ensure_ascii=False))
+        return
+    tasks = list(dict.fromkeys(name for one in found for name in one["scores"]))
+    shown = tasks if len(tasks) <= SHOWN else []
+    rows = [
+        [
+            one["run"],
+            one["recipe"],
+            one["state"],
+            _percent(one["best"]),
+            *(_percent(one["scores"].get(name)) for name in shown),
+            f"{one['step']:,}/{one['steps']:,}" if one["steps"] else "",
+            duration(one["seconds"]),
+            f"{one['pieces']:,}",
+        ]
+        for one in found
+    ]
+    table(["run", "recipe", "state", "best", *shown, "steps", "time", "pieces"], rows)
+
+
+SHOWN = 12
+"""Tasks whose scores fit in the table; with more, `--json` has them."""
+
+
+def run_folders(folder: Path) -> Iterator[Path]:
+    """The folder itself if it is a run, otherwise the runs right below it, in order."""
+    if (folder / "recipe.yaml").is_file():
+        yield folder
+        return
+    for path in sorted(folder.iterdir()):
+        if (path / "recipe.yaml").is_file():
+            yield path
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """What a run's files say. A damaged or missing file says nothing, and that is not an error: a run may be in the middle of it."""
+    import yaml
+
+    try:
+        recipe = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        recipe = None
+    name = recipe.get("name", "?") if isinstance(recipe, dict) else "?"
+    events = list(_events(folder / "journal.jsonl"))
+    last: dict[str, Any] = {}
+    for event in events:
+        if event.get("event") in ("step", "end"):
+            last |= event
+    scores = _json(folder / "scores.json")
+    tasks = {task: _main(figures) for task, figures in scores.get("tasks", {}).items()}
+    best = last.get("best", -1.0)
+    return {
+        "run": str(folder),
+        "recipe": name,
+        "state": _state(folder, events),
+        "best": best if best >= 0 else scores.get("mean", scores.get("mean_f1")),
+        "scores": tasks,
+        "step": last.get("step", 0),
+        "steps": last.get("total", 0),
+        "seconds": round(float(last.get("seconds", 0.0)), 1),
+        "pieces": last.get("pieces", 0),
+        "machine": _json(folder / "machine.json"),
+    }
+
+
+def _state(folder: Path, events: list[dict[str, Any]]) -> str:
+    """Running if a living process holds the lock; otherwise as the journal ends. One that was killed could not say so: it is stopped."""
+    from biomux.learn.lock import alive, read
+
+    holder = read(folder)
+    if holder is not None and alive(holder):
+        return "running"
+    kind = next((event["event"] for event in reversed(events) if event.get("event") in ("end", "failed")), "stopped")
+    begun = max((index for index, event in enumerate(events) if event.get("event") == "start"), default=-1)
+    ended = max((index for index, event in enumerate(events) if event.get("event") == kind), default=-1)
+    return {"end": "done", "failed": "failed"}.get(kind, "stopped") if ended > begun else "stopped"
+
+
+def _main(figures: dict[str, Any]) -> float | None:
+    return figures.get(figures.get("main", "f1"))
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(event, dict):
+                    yield event
+    except FileNotFoundError:
+        return
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2f}"

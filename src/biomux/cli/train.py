@@ -1,0 +1,182 @@
+"""`biomux train`: a recipe in, a run's folder out."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from biomux.cli.display import duration, note, table
+from biomux.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from biomux.recipes.schema import Recipe
+
+
+def command(
+    recipe: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="A file, or a name such as a/mtl; with --resume the folder of a run."),
+    ],
+    run: Annotated[
+        Path | None, typer.Option("--run", metavar="DIR", help="The run's folder; runs/NAME-N unless given.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=VALUE", help="Put a value in the recipe's place; may be given often."),
+    ] = None,
+    corpora: Annotated[
+        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Try the recipe: few documents, a small encoder, one epoch.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take.")
+    ] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write the journal for TensorBoard too.")] = False,
+) -> None:
+    """Train a model by a recipe.
+
+    The run's folder keeps the recipe as it was run, a journal, checkpoints, the best weights by development score, the scores and the
+    development documents as predicted. Ctrl-C leaves a run that can be gone on with, to the same weights as if it had not stopped.
+
+        biomux train a/mtl
+
+        biomux train d/joint-max --set loop.seed=2 --set model.encoder.name=weights/minilm
+
+        biomux train a/mtl --dry-run
+
+        biomux train --resume runs/a-mtl-1
+    """
+    with _needs_torch():
+        from biomux.learn import run as runs
+    given = settings or []
+    folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _begun(recipe, run, given, quick)
+    if dry_run:
+        _plan(chosen, corpora)
+        return
+    kept = runs.directory_of(folder) if resume and corpora is None else corpora
+    from biomux.cli.training import shown
+
+    listeners: list[Callable[[dict[str, Any]], None]] = []
+    if tensorboard:
+        with _needs_torch("tensorboard"):
+            from biomux.learn.tensorboard import writer
+
+            listeners.append(writer(folder))
+    try:
+        with shown() if runs.writes() else nullcontext(lambda _: None) as show:
+            listeners.append(show)
+
+            def listen(event: dict[str, Any]) -> None:
+                for one in listeners:
+                    one(event)
+
+            progress = runs.start(chosen, folder, directory=kept, listen=listen, report_every=_every())
+    except (KeyboardInterrupt, SystemExit):
+        if runs.writes():
+            note(f"stopped; go on with: biomux train --resume {folder}")
+        raise
+    if runs.writes():
+        best = f", best development score {100 * progress.best:.2f}" if progress.best >= 0 else ""
+        note(f"done: {progress.step:,} steps in {duration(progress.seconds)}{best}")
+        print(folder)
+
+
+def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
+    from biomux.recipes import quick as quickly
+    from biomux.recipes.read import read
+
+    recipe = read(name, settings=settings)
+    if quick:
+        with _needs_torch():
+            from biomux.learn.encoders.at_hand import at_hand
+        recipe, changes = quickly.quick(recipe, at_hand=at_hand)
+        note(f"quick: {'; '.join(changes)}")
+    return run or next_folder(Path("runs"), recipe.name), recipe
+
+
+def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
+    if run is not None or settings or quick:
+        raise UsageError(
+            "BX001",
+            "--resume goes on with a run as it was begun",
+            hint="leave --run, --set and --quick, or begin another run",
+        )
+    from biomux.learn.run import recipe_of
+
+    return folder, recipe_of(folder)
+
+
+def next_folder(root: Path, name: str) -> Path:
+    """The folder of the next run of a recipe: one more than the highest number there is."""
+    plain = re.sub(r"[^\w.-]+", "-", name)
+    numbers = [
+        int(found.group(1))
+        for path in (root.iterdir() if root.is_dir() else ())
+        if (found := re.fullmatch(rf"{re.escape(plain)}-(\d+)", path.name))
+    ]
+    return root / f"{plain}-{max(numbers, default=0) + 1}"
+
+
+def _plan(recipe: Recipe, corpora: Path | None) -> None:
+    """Print what a run would do."""
+    import yaml
+
+    from biomux.learn.estimate import estimate
+
+    found = estimate(recipe, directory=corpora)
+    print(yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, allow_unicode=True))
+    reasons = sorted({reason for counts in found.counts.values() for reason in counts} - {"documents", "sentences"})
+    columns = ["task", "documents", "sentences", "examples", "pieces", *reasons]
+    rows = [
+        [
+            name,
+            counts["documents"],
+            counts["sentences"],
+            *found.sizes.get(name, (0, 0)),
+            *(counts[one] for one in reasons),
+        ]
+        for name, counts in found.counts.items()
+    ]
+    table(columns, rows, title="training examples, and mentions that could not be learned as they are")
+    print(f"\nleaks: {found.leaks or 'not looked for'}\n")
+    table(
+        ["epoch", "steps", "pieces"],
+        [[number, *epoch] for number, epoch in enumerate(found.epochs, 1)],
+        title="epochs",
+    )
+    print(f"\nparameters: {found.parameters:,}, of which {found.moving:,} move")
+    print(
+        f"measured: {found.speed:,.0f} pieces a second over {found.measured:,} pieces; development documents: {found.development:,}"
+    )
+    print(f"estimated time: {duration(found.seconds)} of training and about {duration(found.scoring)} of scoring")
+
+
+def _every() -> float:
+    """Seconds between two reports: often enough to watch on a terminal, seldom enough for a log elsewhere."""
+    import sys
+
+    return 2.0 if sys.stderr.isatty() else 10.0
+
+
+class _needs_torch:  # noqa: N801
+    """Turns a missing package into a sentence that says which, and how to get it."""
+
+    def __init__(self, extra: str = "train") -> None:
+        self.extra = extra
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ModuleNotFoundError):
+            how = "pip install 'biomux[train]'" if self.extra == "train" else f"pip install {self.extra}"
+            raise UsageError("BX003", f"training needs the package {error.name!r}", hint=how) from None
