@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from biomux.errors import ScoreError
 
@@ -56,8 +57,8 @@ def _check_all_paired(waiting: tuple[Mapping[str, Document], Mapping[str, Docume
                 where=f"document {next(iter(waiting[side]))!r}",
                 hint="score the same documents on both sides; a document without spans must still be there",
             )
-    ordered = sorted(paired)
-    if any(left == right for left, right in pairwise(ordered)):
+    ordered = np.sort(np.asarray(paired))
+    if (ordered[1:] == ordered[:-1]).any():
         raise ScoreError(
             "BX702",
             "gold and predictions both have several documents of one id",
