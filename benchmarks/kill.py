@@ -22,10 +22,11 @@ from pathlib import Path
 from biomux import formats
 from biomux.document import Document
 
-WORDS = (
+_WORDS = (
     "aspirin ibuprofen metformin fever ulcer carcinoma asthma mice rats patients liver kidney expression of in the with and was were "
     "treated increased reduced TP53 BRCA1 interleukin-2 kinase receptor dose response cells HeLa"
-).split()
+)
+WORDS = _WORDS.split()
 
 
 def document(number: int) -> Document:

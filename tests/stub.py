@@ -42,7 +42,7 @@ class RuleSession:
         self._table = table
 
     def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
-        self.batches.append(batch.ids.shape)  # type: ignore[arg-type]
+        self.batches.append(batch.ids.shape)
         return {"rule": self._table[batch.ids.reshape(-1)[batch.first]]}
 
 

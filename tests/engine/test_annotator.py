@@ -94,6 +94,14 @@ def test_an_entity_at_any_place_is_found_as_at_the_first(length: int) -> None:
         assert found(annotator, whole) == [[(start, start + len(entity), "Disease")]]
 
 
+@pytest.mark.parametrize("shift", [0, 1, 7, 995, 19_990])
+def test_a_sentence_of_any_length_is_read_whole(shift: int) -> None:
+    whole = "x " * (shift // 2) + "fever acute the aspirin mice " * 2500
+    document = stub.annotator(limit=60, budget=4096)(whole)
+    assert [(span.start, span.end, span.type) for span in document.spans] == expected(whole.rstrip())
+    assert gaps(document) == []
+
+
 @settings(max_examples=40, deadline=None)
 @given(texts, st.integers(1, 600), st.integers(1, 300))
 def test_answers_do_not_depend_on_batches_or_neighbours(texts_: list[str], budget: int, chunk: int) -> None:

@@ -8,12 +8,13 @@ Training scores its development data through this same path, with torch behind t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biomux.document import Document
-from biomux.engine import choice, coverage
+from biomux.engine import choice, coverage, stretches
 from biomux.engine.asking import ask
 from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.errors import AnnotateError, BiomuxError, UsageError
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from biomux.document import Span
+    from biomux.document import Range, Span
     from biomux.engine.choice import Choice
     from biomux.engine.session import Session
+    from biomux.engine.stretches import Stretch
     from biomux.engine.types import Curve, Merge
     from biomux.tasks.tagging import Tagging
     from biomux.tasks.task import Asking
@@ -190,17 +192,10 @@ class Annotator:
         for document in documents:
             _must_be_text(document)
         ranges = [sentences.of(document) for document in documents]
-        pieces = [
-            text_pieces.split(self.tokenizer, document.text, found)
-            for document, found in zip(documents, ranges, strict=True)
-        ]
-        flat = [piece for group in pieces for piece in group]
-        spans = self.tag(flat, chosen.tasks)
+        spans = self._read(documents, ranges, chosen.tasks)
         annotated: list[Document] = []
-        at = 0
-        for document, found in zip(documents, ranges, strict=True):
-            mine = chosen.merged([span for group in spans[at : at + len(found)] for span in group])
-            at += len(found)
+        for document, found, said in zip(documents, ranges, spans, strict=True):
+            mine = chosen.merged(said)
             read = replace(document, spans=tuple(mine), relations=(), coverage=found)
             if self.strict:
                 _must_be_read(read)
@@ -208,6 +203,37 @@ class Annotator:
                 read = text_abbreviations.carry(read)
             annotated.append(replace(read, spans=tuple(chosen.final(read.spans))))
         return annotated
+
+    def _read(
+        self, documents: Sequence[Document], ranges: Sequence[Sequence[Range]], tasks: Sequence[Tagging]
+    ) -> list[list[Span]]:
+        """What the heads say about each document. At most a chunk of text is held as pieces at a time, however long a document is."""
+        found: list[list[Span]] = [[] for _ in documents]
+        group: list[tuple[int, Stretch]] = []
+        size = 0
+        for index, own in enumerate(ranges):
+            for stretch in stretches.of(own):
+                group.append((index, stretch))
+                size += stretch.end - stretch.start + 1
+                if size >= self.chunk:
+                    self._read_group(documents, group, tasks, found)
+                    group, size = [], 0
+        self._read_group(documents, group, tasks, found)
+        return found
+
+    def _read_group(
+        self,
+        documents: Sequence[Document],
+        group: Sequence[tuple[int, Stretch]],
+        tasks: Sequence[Tagging],
+        found: list[list[Span]],
+    ) -> None:
+        pieces: list[Pieces] = []
+        for index, own in groupby(group, key=lambda pair: pair[0]):
+            places = [(stretch.start, stretch.end) for _, stretch in own]
+            pieces += text_pieces.split(self.tokenizer, documents[index].text, places)
+        for (index, stretch), spans in zip(group, self.tag(pieces, tasks), strict=True):
+            stretches.keep(spans, stretch, found[index])
 
     def tag(self, sentences_pieces: Sequence[Pieces], tasks: Sequence[Tagging] | None = None) -> list[list[Span]]:
         """The spans of each sentence."""
