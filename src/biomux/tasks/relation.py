@@ -184,13 +184,10 @@ class Relations:
             at = span.end
         text += document.text[at : part[1]]
         pieces = text_pieces.split(tokenizer, text, [(0, len(text))])[0]
-        read = _around(pieces, (places[0][0], places[1][1]), limit)
-        if read is None:
-            counts["pairs farther apart than the limit"] += 1
-            return None
-        if len(read) < len(pieces):
+        if len(pieces) > limit:
             counts["sentences shortened around a pair"] += 1
-        return Reading(read, note=[pair])
+            pieces = _around(pieces, (places[0][0], places[1][1]), limit)
+        return Reading(pieces, note=[pair])
 
     def _written(self, document: Document, span: Span, *, second: bool) -> str:
         if self.variant == "replace":
@@ -283,17 +280,21 @@ def _words(pieces: Pieces, span: Span) -> tuple[int, int]:
     return (begin, end - 1) if whole else (-1, -1)
 
 
-def _around(pieces: Pieces, place: Range, limit: int) -> Pieces | None:
-    """The pieces, or as many as the limit allows around a place; None if the place is longer than that."""
-    if len(pieces) <= limit:
-        return pieces
+def _around(pieces: Pieces, place: Range, limit: int) -> Pieces:
+    """As many pieces as the limit allows around a place; of a place that is longer than that, its beginning and its end."""
     words = np.flatnonzero((pieces.ends > place[0]) & (pieces.starts < place[1]))
     low = int(pieces.first[words[0]])
     high = int(pieces.first[words[-1] + 1]) if words[-1] + 1 < pieces.words else len(pieces)
-    if high - low > limit:
-        return None
-    start = min(max(0, low - (limit - (high - low)) // 2), len(pieces) - limit)
-    return pieces.window(start, start + limit)
+    if high - low <= limit:
+        start = min(max(0, low - (limit - (high - low)) // 2), len(pieces) - limit)
+        return pieces.window(start, start + limit)
+    left, right = pieces.window(low, low + limit // 2), pieces.window(high - (limit - limit // 2), high)
+    return text_pieces.Pieces(
+        np.concatenate([left.ids, right.ids]),
+        np.concatenate([left.first, right.first + len(left)]),
+        np.concatenate([left.starts, right.starts]),
+        np.concatenate([left.ends, right.ends]),
+    )
 
 
 def _with_ids(document: Document) -> tuple[Document, dict[Span, str]]:
