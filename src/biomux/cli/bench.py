@@ -1,0 +1,86 @@
+"""`biomux bench`: how fast a bundle is on this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 - typer looks at it
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biomux.cli.display import note, table
+from biomux.errors import UsageError
+
+if TYPE_CHECKING:
+    from biomux.document import Document
+
+INVENTED = 2000
+"""Invented abstracts that are at hand; as many of them are taken as the time allows."""
+
+
+def command(
+    bundle: Annotated[
+        str | None, typer.Argument(metavar="BUNDLE", help="A bundle's folder or name; else the one included.")
+    ] = None,
+    text: Annotated[
+        Path | None, typer.Option("--text", metavar="FILE", help="Documents to measure on; else invented abstracts.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="N", min=0.1, help="About how long latency and throughput take.")
+    ] = 20.0,
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", min=1, help="Threads; else all cores.")
+    ] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="N", min=1, help="Pieces of a batch; else the engine's own choice."),
+    ] = None,
+    starts: Annotated[
+        int, typer.Option("--starts", metavar="N", min=1, help="Processes that are begun to measure the cold start.")
+    ] = 5,
+    json: Annotated[bool, typer.Option("--json", help="All figures as JSON.")] = False,
+) -> None:
+    """Measure how fast a bundle is on this machine.
+
+    Latency, throughput from texts to written documents and where its time goes, cold start, memory, size on disk, and the machine's
+    matrix-multiply peak, which the session is held against. Measure on a quiet machine: the load when it began is part of the report.
+
+    Examples:
+
+        biomux bench
+        biomux bench my-bundle/ --text abstracts.jsonl --seconds 60 --json > bench.json
+    """
+    from biomux.annotate import bench
+    from biomux.engine import load
+
+    folder = load.find(bundle)
+    documents, described = _documents(text)
+    report = bench.measure(
+        folder,
+        documents,
+        text=described,
+        seconds=seconds,
+        threads=threads,
+        budget=budget,
+        starts=starts,
+        tell=lambda what: note(f"measuring: {what}"),
+    )
+    if json:
+        import orjson
+
+        sys.stdout.write(orjson.dumps(report.to_json(), option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        table(("", ""), report.rows())
+
+
+def _documents(path: Path | None) -> tuple[list[Document], str]:
+    from biomux.annotate import invented
+
+    if path is None:
+        return list(invented.documents(INVENTED)), "invented abstracts"
+    from biomux import formats
+
+    found = [document for document in formats.read(path) if document.text.strip()]
+    if not found:
+        raise UsageError("BX001", "there is no text to measure on", where=str(path), hint="name a file with documents")
+    return found, path.name
