@@ -56,3 +56,27 @@ def test_a_run_learns_and_loads(kind: str, tmp_path: Path) -> None:
     kept = load_file(folder / "model.safetensors")
     assert all(torch.equal(kept[f"encoder.{name}"], value) for name, value in encoder.state_dict().items())
     assert encoder.describe()["vocabulary"] == tokenizer.get_vocab_size()  # type: ignore[operator]
+
+
+def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=20)
+    model = {
+        "encoder": {**BILSTM, "dropout": 0.2},
+        "head": {"kind": "crf", "settings": {"head": "bilstm", "hidden": 6}},
+    }
+    chosen = invented.recipe(model=model, loop={"epochs": 2})
+
+    def stop(event: dict[str, Any]) -> None:
+        if event["event"] == "scores":
+            raise KeyboardInterrupt
+
+    run.start(chosen, tmp_path / "whole", directory=directory)
+    with pytest.raises(KeyboardInterrupt):
+        run.start(chosen, tmp_path / "stopped", directory=directory, listen=stop)
+    half = load_file(tmp_path / "stopped" / "checkpoints/last/model.safetensors")
+    run.start(chosen, tmp_path / "stopped", directory=directory)
+    last = "checkpoints/last/model.safetensors"
+    one, other = (load_file(tmp_path / name / last) for name in ("whole", "stopped"))
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert not torch.equal(one["heads.drugs.between"], half["heads.drugs.between"])
