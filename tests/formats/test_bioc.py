@@ -305,3 +305,12 @@ def test_a_concept_that_no_span_has_is_kept_and_marked() -> None:
     assert back.relations == (relation,)
     assert losses == []
     assert b'"biomux":"concepts"' in stream.getvalue()
+
+
+@both
+def test_a_score_that_is_no_number_is_told(format: Format) -> None:
+    losses: list[Loss] = []
+    document = Document("1", "TP53", spans=(Span(0, 4, "gene", score=float("nan")),))
+    assert format.write is not None
+    format.write([document], io.BytesIO(), on_loss=losses.append)
+    assert losses == [Loss("1", "scores", detail="nan is no number")]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import count
+from math import isfinite
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biomux.formats.bioc_tree import BETWEEN, CONCEPTS, GAP, HEADER
@@ -172,19 +175,22 @@ def _metadata(document: Document, lose: Callable[[str, str], None]) -> Tree:
 
 def _home(tree: Tree, span: Span) -> Tree:
     """The smallest of sentence, passage and document that holds the span. A passage with text of its own keeps its annotations."""
-    passages: list[Tree] = tree["passages"]
-    for passage in passages:
-        if "text" in passage:
-            if _encloses(passage, span):
-                return passage
-            continue
-        sentences: list[Tree] = passage["sentences"]
-        for sentence in sentences:
-            if _encloses(sentence, span):
-                return sentence
-        if passage["offset"] <= span.start and span.end <= sentences[-1]["offset"] + len(sentences[-1]["text"]):
-            return passage
-    return tree
+    passage = _last_at(tree["passages"], span.start)
+    if passage is None:
+        return tree
+    if "text" in passage:
+        return passage if _encloses(passage, span) else tree
+    sentences: list[Tree] = passage["sentences"]
+    sentence = _last_at(sentences, span.start)
+    if sentence is not None and _encloses(sentence, span):
+        return sentence
+    return passage if span.end <= sentences[-1]["offset"] + len(sentences[-1]["text"]) else tree
+
+
+def _last_at(nodes: list[Tree], start: int) -> Tree | None:
+    """The last node that does not begin after `start`: as nodes do not overlap, no other can hold what begins there."""
+    index = bisect_right(nodes, start, key=itemgetter("offset"))
+    return nodes[index - 1] if index else None
 
 
 def _encloses(node: Tree, span: Span) -> bool:
@@ -206,7 +212,7 @@ def _annotation(document: Document, span: Span, own: str, lose: Callable[[str, s
         lose("span extra", "identifier")
     if raw or kept == "":
         infons["identifier"] = raw
-    infons |= _said(span.score, span.head)
+    infons |= _said(span.score, span.head, "scores", lose)
     _add_extra(infons, extra, "span extra", lose, identifier=True)
     return {
         "id": own,
@@ -225,7 +231,7 @@ class _Names(NamedTuple):
 
 
 def _relation(relation: Relation, names: _Names, own: str, lose: Callable[[str, str], None]) -> Tree:
-    infons: Tree = {"type": relation.type, **_said(relation.score, relation.head)}
+    infons: Tree = {"type": relation.type, **_said(relation.score, relation.head, "relation scores", lose)}
     extra = dict(relation.extra)
     if extra.get(GAP) == CONCEPTS:
         del extra[GAP]
@@ -246,8 +252,12 @@ def _relation(relation: Relation, names: _Names, own: str, lose: Callable[[str, 
     return {"id": own, "infons": infons, "nodes": nodes}
 
 
-def _said(score: float | None, head: str | None) -> Tree:
-    told: Tree = {} if score is None else {"score": float(score)}
+def _said(score: float | None, head: str | None, feature: str, lose: Callable[[str, str], None]) -> Tree:
+    told: Tree = {}
+    if score is not None and isfinite(score):
+        told["score"] = float(score)
+    elif score is not None:
+        lose(feature, f"{score} is no number")
     return told if head is None else {**told, "head": head}
 
 
