@@ -243,3 +243,9 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 def test_a_table_has_rules_on_a_terminal_and_tabs_in_a_pipe() -> None:
     assert "┃" in on_a_terminal("formats")
     assert biomux("formats").stdout.splitlines()[0] == "name\ttitle\tways\tsuffixes\tholds"
+
+
+def test_a_narrow_terminal_cuts_nothing() -> None:
+    shown = on_a_terminal("corpora", "list", "--task", "similarity", COLUMNS="40")
+    assert "clinicalsts" in shown
+    assert "…" not in shown

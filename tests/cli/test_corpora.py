@@ -102,6 +102,7 @@ def test_fetch_of_a_credentialed_corpus_says_how_to_apply(
     ("line", "code"),
     [
         (["show", "bc5"], "BX201"),
+        (["list", "--task", "divination"], "BX001"),
         (["stats", "bc5cdr", "--corpora", "/nowhere/at/all"], "BX202"),
         (["check", "/nowhere/at/all"], "BX202"),
     ],

@@ -171,3 +171,12 @@ def test_members_of_an_archive_are_chosen_by_a_pattern(tmp_path: Path) -> None:
     splits = {"train": {"files": ["x.zip"], "members": "*/Train/*.tsv"}}
     corpus = Corpus(card(files=[{"path": "x.zip"}], splits=splits), tmp_path)
     assert [document.text for document in corpus.documents("train")] == ["Trai1", "Trai2"]
+
+
+@pytest.mark.parametrize("listing", [b"\xff\xfe", b'{"a": '])
+def test_a_damaged_list_of_ids_is_told(tmp_path: Path, listing: bytes) -> None:
+    (tmp_path / "ids").write_bytes(listing)
+    files = [{"path": "ner/Toy/train.tsv.gz"}, {"path": "ids"}]
+    splits = {"train": {"files": ["ner/Toy/train.tsv.gz"], "ids": {"file": "ids", "keep": True}}}
+    with pytest.raises(CorpusError, match="BX204"):
+        list(toy(tmp_path, files=files, splits=splits).documents("train"))

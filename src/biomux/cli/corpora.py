@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from biomux.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,7 +55,11 @@ def list_(
     from biomux.cli.display import table
     from biomux.corpora import catalogue
 
-    found = [card for card in catalogue.cards() if task is None or task in card.tasks]
+    cards = list(catalogue.cards())
+    found = [card for card in cards if task is None or task in card.tasks]
+    if not found:
+        tasks = sorted({name for card in cards for name in card.tasks})
+        raise UsageError("BX001", f"no corpus is for a task {task!r}", hint=f"one of: {', '.join(tasks)}")
     if as_json:
         _print_json([{"name": card.name, "title": card.title, "tasks": card.tasks, **_access(card)} for card in found])
         return

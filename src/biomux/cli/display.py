@@ -28,6 +28,9 @@ def table(
     from rich.text import Text
 
     shown = Table(*columns, title=title, title_justify="left", header_style="bold")
+    for column in shown.columns:
+        column.overflow = "fold"  # in a narrow window cells become longer, and nothing is cut
+    shown.columns[0].no_wrap = True
     for column, cells in zip(shown.columns, zip(*rows, strict=True), strict=False):
         column.justify = "right" if all(isinstance(cell, int | float) for cell in cells) else "left"
     for row in rows:

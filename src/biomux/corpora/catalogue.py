@@ -62,6 +62,6 @@ def read(text: str, *, where: str) -> Card:
 
 
 def _unknown(name: str) -> CorpusError:
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), names(), n=1, cutoff=0.4)
+    near = difflib.get_close_matches(name.lower().replace("_", "-"), names(), n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return CorpusError("BX201", f"there is no corpus {name!r}", hint=f"{hint}`biomux corpora list` shows all")

@@ -189,7 +189,13 @@ def _id_file(path: Path) -> set[str]:
     import json
 
     with formats.of_path(path).open() as stream:
-        text = stream.read().decode("utf-8")
-    if text.lstrip().startswith("{"):
-        return set(json.loads(text))
+        raw = stream.read()
+    try:
+        text = raw.decode("utf-8")
+        if text.lstrip().startswith("{"):
+            return set(json.loads(text))
+    except ValueError as error:  # not UTF-8, or not JSON
+        raise CorpusError(
+            "BX204", f"the ids cannot be read: {error}", where=str(path), hint="fetch it again"
+        ) from error
     return {line.strip() for line in text.splitlines() if line.strip()}

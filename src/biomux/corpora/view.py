@@ -42,8 +42,9 @@ def check_types(wanted: Iterable[str], known: Iterable[str], *, corpus: str) -> 
     known = list(known)
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-            hint = f"did you mean {near[0]!r}? it has: {', '.join(known)}" if near else "it has no types of spans"
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            meant = f"did you mean {near[0]!r}? " if near else ""
+            hint = f"{meant}it has: {', '.join(known)}" if known else "it has no types of spans"
             raise CorpusError("BX207", f"corpus {corpus!r} has no type {name!r}", hint=hint)
 
 
