@@ -1,0 +1,151 @@
+"""Relations: which pairs are asked about, what is read for them, and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tiny
+
+from biomux.document import Argument, Document, Relation, Span
+from biomux.tasks.relation import Relations
+
+TEXT = "Aspirin and bexol lower kinase. Zolmide with the receptor."
+DOCUMENT = Document(
+    "1",
+    TEXT,
+    sentences=((0, 31), (32, 58)),
+    spans=(
+        Span(0, 7, "CHEMICAL", id="T1"),
+        Span(12, 17, "CHEMICAL", id="T2"),
+        Span(24, 30, "GENE-Y", id="T3"),
+        Span(32, 39, "CHEMICAL", id="T4"),
+        Span(49, 57, "GENE-N", id="T5"),
+    ),
+    relations=(
+        Relation("down", (Argument("Arg1", "T1"), Argument("Arg2", "T3"))),
+        Relation("up", (Argument("Arg1", "T4"), Argument("Arg2", "T3"))),
+        Relation("part", (Argument("Arg1", "T4"), Argument("Arg2", "T5"))),
+    ),
+)
+SETTINGS = {
+    "types": ("down", "up"),
+    "first": ("CHEMICAL",),
+    "second": ("GENE-Y", "GENE-N"),
+    "tags": {"GENE-Y": "GENE", "GENE-N": "GENE"},
+}
+
+
+def task(variant: str) -> Relations:
+    return Relations.of_documents("re", [DOCUMENT], variant=variant, **SETTINGS)  # type: ignore[arg-type]
+
+
+def read(document: Document, variant: str, limit: int = 60) -> list[str]:
+    tokenizer = tiny.tokenizer()
+    return [
+        " ".join(str(tokenizer.id_to_token(int(index))) for index in reading.pieces.ids).replace(" ##", "")
+        for reading in task(variant).readings(document, tokenizer, limit=limit)
+    ]
+
+
+def tokenizer_words(text: str) -> str:
+    tokenizer = tiny.tokenizer()
+    return " ".join(tokenizer.encode(text, add_special_tokens=False).tokens).replace(" ##", "")
+
+
+def test_arguments_are_replaced_by_tags() -> None:
+    assert read(DOCUMENT, "replace") == [
+        tokenizer_words("@CHEMICAL$ and bexol lower @GENE$."),
+        tokenizer_words("Aspirin and @CHEMICAL$ lower @GENE$."),
+        tokenizer_words("@CHEMICAL$ with the @GENE$."),
+    ]
+
+
+def test_arguments_are_marked_with_their_types() -> None:
+    assert read(DOCUMENT, "markers")[1] == tokenizer_words(
+        "Aspirin and @ * CHEMICAL * bexol @ lower # ^ GENE ^ kinase #."
+    )
+
+
+def test_negatives_are_made_and_what_is_not_asked_is_counted() -> None:
+    made = task("replace").examples([DOCUMENT], tiny.tokenizer(), limit=60)
+    assert [example.labels["re"].values.tolist() for example in made.examples] == [[1], [0], [0]]
+    assert made.counts["pairs"] == 3
+    assert made.counts["pairs with a relation"] == 1
+    assert made.counts["relations not asked about"] == 1  # across sentences
+    assert made.counts["relations of other types"] == 1
+
+
+def test_one_pass_asks_about_all_pairs_of_a_sentence_at_once() -> None:
+    made = task("one-pass").examples([DOCUMENT], tiny.tokenizer(), limit=60)
+    first, second = made.examples
+    assert first.labels["re"].values.tolist() == [1, 0]
+    assert first.reading.pairs is not None
+    words = [TEXT[start:end] for start, end in zip(first.pieces.starts, first.pieces.ends, strict=True)]
+    assert [[words[place] for place in pair] for pair in first.reading.pairs] == [
+        ["Aspirin", "Aspirin", "kinase", "kinase"],
+        ["bexol", "bexol", "kinase", "kinase"],
+    ]
+    assert second.labels["re"].values.tolist() == [0]
+
+
+def test_pairs_of_like_types_are_asked_once() -> None:
+    drugs = Relations("ddi", ("int",))
+    readings = drugs.readings(replace(DOCUMENT, relations=()), tiny.tokenizer(), limit=60)
+    assert [tuple(span.id for span in reading.note[0]) for reading in readings] == [
+        ("T1", "T2"),
+        ("T1", "T3"),
+        ("T2", "T3"),
+        ("T4", "T5"),
+    ]
+
+
+@pytest.mark.parametrize("variant", ["replace", "markers"])
+def test_a_long_sentence_keeps_both_arguments(variant: str) -> None:
+    for gap in (5, 60):
+        text = " ".join(["dose"] * 30 + ["aspirin"] + ["the"] * gap + ["kinase"] + ["dose"] * 30)
+        at = text.index("kinase")
+        spans = (Span(150, 157, "CHEMICAL", id="a"), Span(at, at + 6, "GENE-Y", id="b"))
+        document = Document("1", text, sentences=((0, len(text)),), spans=spans)
+        (reading,) = task(variant).readings(document, tiny.tokenizer(), limit=40)
+        assert len(reading.pieces) == 40
+        (words,) = read(document, variant, limit=40)
+        wanted = ("@CHEMICAL$", "@GENE$") if variant == "replace" else ("* CHEMICAL * aspirin @", "^ GENE ^ kinase #")
+        assert all(tokenizer_words(one) in words for one in wanted)
+        made = task(variant).examples([document], tiny.tokenizer(), limit=40)
+        assert made.counts["sentences shortened around a pair"] == 1
+
+
+def test_overlapping_arguments_cannot_be_replaced_and_are_counted() -> None:
+    document = Document("1", "aspirin kinase", spans=(Span(0, 14, "GENE-Y", id="a"), Span(0, 7, "CHEMICAL", id="b")))
+    assert task("replace").examples([document], tiny.tokenizer(), limit=40).counts["pairs that overlap"] == 1
+    assert len(task("one-pass").examples([document], tiny.tokenizer(), limit=40).examples) == 1
+
+
+@pytest.mark.parametrize("variant", ["replace", "markers", "one-pass"])
+def test_gold_answers_score_all_but_what_crosses_sentences(variant: str) -> None:
+    chosen = task(variant)
+    made = chosen.examples([DOCUMENT], tiny.tokenizer(), limit=60)
+    logits = [np.eye(3, dtype=np.float32)[example.labels["re"].values] * 9 for example in made.examples]
+    bare = chosen.bare(DOCUMENT)
+    found = chosen.decode(bare, chosen.readings(bare, tiny.tokenizer(), limit=60), logits)
+    assert [(one.type, [end.target for end in one.arguments], one.head) for one in found.relations] == [
+        ("down", ["T1", "T3"], "re")
+    ]
+    scores = chosen.score([DOCUMENT], [found])
+    assert scores.figures["precision"] == 1.0
+    assert scores.figures["recall"] == 0.5
+
+
+def test_mentions_that_a_tagger_found_get_ids() -> None:
+    chosen = task("one-pass")
+    found = replace(DOCUMENT, spans=tuple(replace(span, id=None) for span in DOCUMENT.spans), relations=())
+    readings = chosen.readings(found, tiny.tokenizer(), limit=60)
+    logits = [np.tile(np.array([0, 9, 0], dtype=np.float32), (len(reading.note), 1)) for reading in readings]
+    linked = chosen.decode(found, readings, logits)
+    assert [[end.target for end in one.arguments] for one in linked.relations] == [
+        ["T1", "T3"],
+        ["T2", "T3"],
+        ["T4", "T5"],
+    ]

@@ -1,0 +1,144 @@
+"""Tagging: words in pieces, long sentences, mentions that cannot be expressed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biomux.document import Document, Span
+from biomux.errors import TrainingError
+from biomux.tasks import restored
+from biomux.tasks.examples import MASKED
+from biomux.tasks.tagging import Tagging, best_sequence, reading_ranges, transitions
+
+TASK = Tagging("ner", ("X", "Y"))
+
+
+def one_sentence(text: str, *spans: Span) -> Document:
+    return Document("1", text, sentences=((0, len(text)),), spans=spans)
+
+
+def test_a_word_in_pieces_is_labelled_at_its_first() -> None:
+    (example,) = TASK.examples([one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
+    assert example.pieces.first.tolist() == [0, 4]
+    assert example.labels["ner"].unit == "word"
+    assert example.labels["ner"].values.tolist() == [3, 0]
+
+
+def test_all_pieces_of_a_word_have_its_label_on_request() -> None:
+    task = Tagging("ner", ("X", "Y"), learns="all")
+    (example,) = task.examples([one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
+    assert example.labels["ner"].unit == "piece"
+    assert example.labels["ner"].values.tolist() == [3, 3, 3, 3, 0]
+
+
+def test_each_word_of_a_long_sentence_is_learned_once() -> None:
+    text = " ".join(tiny.WORDS)
+    made = TASK.examples([one_sentence(text, Span(0, 3, "X"))], tiny.tokenizer(), limit=10)
+    assert all(len(example.pieces) <= 10 for example in made.examples)
+    places = [
+        int(start)
+        for example in made.examples
+        for start, label in zip(example.pieces.starts, example.labels["ner"].values, strict=True)
+        if label != MASKED
+    ]
+    assert sorted(places) == [match for match in range(len(text)) if match == 0 or text[match - 1] == " "]
+    assert made.counts["windows of long sentences"] == len(made.examples)
+
+
+def test_what_cannot_be_expressed_is_counted() -> None:
+    document = Document(
+        "1",
+        "the liver dose. high fever",
+        sentences=((0, 15), (16, 26)),
+        spans=(
+            Span(4, 14, "X"),
+            Span(4, 9, "Y"),  # within the one before
+            Span(10, 20, "X"),  # over a sentence's end
+            Span(22, 25, "Y"),  # within a word
+        ),
+    )
+    counts = TASK.examples([document], tiny.tokenizer(), limit=40).counts
+    assert counts["mentions"] == 4
+    assert counts["mentions overlaps a longer one"] >= 1
+    assert counts["mentions cut by a sentence end"] == 1
+    assert counts["mentions widened to whole words"] >= 1
+
+
+def test_sentences_of_many_words_are_split_as_in_paper_b() -> None:
+    text = " ".join(["dose"] * 70)
+    ranges = reading_ranges(Document("1", text), 30)
+    assert [len(text[start:end].split()) for start, end in ranges] == [30, 30, 10]
+    made = Tagging("ner", ("X",), longest=30).examples(
+        [one_sentence(text, Span(29 * 5, 30 * 5 + 4, "X"))], tiny.tokenizer(), limit=100
+    )
+    assert made.counts["sentences"] == 3
+    assert made.counts["mentions cut by a sentence end"] == 1
+
+
+@given(st.integers(1, 90), st.integers(1, 40))
+def test_splitting_loses_no_word(words: int, longest: int) -> None:
+    text = tiny.text(words, seed=words)
+    ranges = reading_ranges(Document("1", text), longest)
+    assert "".join(text[start:end].replace(" ", "") for start, end in ranges) == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+@given(data=st.data())
+def test_what_is_encoded_is_decoded(scheme: str, data: st.DataObject) -> None:
+    words = data.draw(st.lists(st.sampled_from(tiny.WORDS), min_size=1, max_size=15))
+    text = " ".join(words)
+    starts = [sum(len(word) + 1 for word in words[:at]) for at in range(len(words))]
+    spans, at = [], 0
+    while at < len(words):
+        size = data.draw(st.integers(0, 3))
+        if size and at + size <= len(words):
+            spans.append(
+                Span(starts[at], starts[at + size - 1] + len(words[at + size - 1]), data.draw(st.sampled_from("XY")))
+            )
+        at += max(1, size)
+    task = Tagging("ner", ("X", "Y"), scheme)  # type: ignore[arg-type]
+    (example,) = task.examples([one_sentence(text, *spans)], tiny.tokenizer(), limit=200).examples
+    rows = np.eye(len(task.labels), dtype=np.float32)[example.labels["ner"].values]
+    found = task.decode(rows, example.pieces)
+    assert [(span.start, span.end, span.type) for span in found] == [
+        (span.start, span.end, span.type) for span in spans
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+@given(seed=st.integers(0, 10_000))
+def test_the_best_sequence_is_that_of_brute_force(scheme: str, seed: int) -> None:
+    from itertools import pairwise, product
+
+    labels = 5
+    rows = np.random.default_rng(seed).dirichlet(np.ones(labels), size=4).astype(np.float32)
+    allowed, start, stop = transitions(labels, scheme)
+
+    def valid(tags: tuple[int, ...]) -> bool:
+        inner = all(allowed[left, right] for left, right in pairwise(tags))
+        return bool(start[tags[0]] and stop[tags[-1]] and inner)
+
+    def chance(tags: tuple[int, ...]) -> float:
+        return float(np.prod([rows[at, tag] for at, tag in enumerate(tags)]))
+
+    best = max((tags for tags in product(range(labels), repeat=4) if valid(tags)), key=chance)
+    found = tuple(best_sequence(rows, scheme).tolist())
+    assert valid(found)
+    assert chance(found) == pytest.approx(chance(best), rel=1e-4)
+
+
+def test_a_task_is_restored_from_what_was_written_down() -> None:
+    import json
+    from dataclasses import asdict
+
+    for task in (TASK, Tagging("x", ("A",), "bioes", learns="all", longest=30)):
+        assert restored(json.loads(json.dumps(asdict(task)))) == task
+
+
+def test_documents_without_mentions_make_no_task() -> None:
+    with pytest.raises(TrainingError, match="BX404"):
+        Tagging.of_documents("x", [Document("1", "no mention")])
