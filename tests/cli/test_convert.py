@@ -394,3 +394,11 @@ def test_a_file_that_breaks_off_is_not_told_as_one_record(here: Path, capsys: py
     (here / "a.tsv").write_bytes(CONLL.encode() + b"caf\xe9\tO\n\n" + CONLL.encode() * 3)
     assert convert("a.tsv", "a.jsonl", "--on-error", "skip") == 0
     assert "0xe9) is not UTF-8 (the file was not read beyond this)" in told(capsys)
+
+
+@pytest.mark.parametrize("arguments", [(), ("a.tsv",)])
+def test_a_missing_target_is_not_told_as_a_missing_source(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert convert(*arguments) == 2
+    assert "BX001: the arguments SOURCE and TARGET are needed" in told(capsys)

@@ -138,7 +138,7 @@ def _tell(error: Exception) -> int:
     if hasattr(error, "format_message"):  # whatever typer finds wrong with a command line
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "biomux"
-        message = error.format_message().strip().rstrip(".")
+        message = _needed(error) or error.format_message().strip().rstrip(".")
         told = UsageError("BX001", message[:1].lower() + message[1:], hint=f"see '{path} --help'")
         return _say(f"error: {sentence(told)}", 2)
     if isinstance(error, MemoryError):
@@ -155,6 +155,19 @@ def _tell(error: Exception) -> int:
         "please report it, with what the same command says with --debug",
         1,
     )
+
+
+def _needed(error: Exception) -> str | None:
+    """What to say if one of several arguments is missing: typer names the first, which may well have been given."""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    if type(error).__name__ != "MissingParameter":
+        return None
+    if command is None or getattr(getattr(error, "param", None), "param_type_name", None) != "argument":
+        return None
+    names = [
+        str(one.metavar or one.name) for one in command.params if one.param_type_name == "argument" and one.required
+    ]
+    return f"the arguments {' and '.join(names)} are needed" if len(names) > 1 else None
 
 
 def _say(message: str, code: int) -> int:
