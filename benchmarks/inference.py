@@ -36,7 +36,7 @@ from biomux.engine.onnx import OnnxSession
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from biomux.annotate.bench import Times
+    from biomux.annotate.bench_report import Times
     from biomux.engine.packing import Batch
 
 PARTS = ("peak", "table3", "heads", "sessions", "pipeline", "spacy")
@@ -54,6 +54,9 @@ class Options:
     bundle: str | None
     minutes: float
     cpu: bool = False
+    encoders: tuple[str, ...] = ("base", "small")
+    lengths: tuple[int, ...] = (32, 64, 128)
+    budgets: tuple[int, ...] = (256, 512, 1024, 2048, 4096)
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -62,8 +65,9 @@ class Options:
 
     @property
     def sizes(self) -> tuple[models.Size, ...]:
-        """The sizes of the papers' encoder and of ours."""
-        return (models.TINY,) if self.quick else (models.BASE, models.SMALL)
+        """The sizes of the papers' encoder and of ours, or those that are asked for."""
+        known = {"base": models.BASE, "small": models.SMALL}
+        return (models.TINY,) if self.quick else tuple(known[name] for name in self.encoders)
 
 
 def session(content: bytes, threads: int, heads: int = 1) -> OnnxSession:
@@ -240,9 +244,8 @@ def sessions(options: Options) -> list[Table]:
         except RuntimeError as error:
             notes.append(f"{name} does not open: {str(error).splitlines()[0][:160]}")
     rows: list[tuple[Any, ...]] = []
-    budgets = (256, 512) if options.quick else (256, 512, 1024, 2048, 4096)
-    for length in (32, 64, 128):
-        for budget in budgets:
+    for length in options.lengths:
+        for budget in options.budgets[:2] if options.quick else options.budgets:
             batch = models.batch(budget // length, length, size, every=2)
             found = alternate(
                 {name: partial(run, batch) for name, run in runs.items()},
@@ -336,11 +339,24 @@ def main() -> None:
     parser.add_argument("--corpus", default="bc5cdr", help="what spaCy is trained on")
     parser.add_argument("--minutes", type=float, default=5.0, help="how long spaCy is trained")
     parser.add_argument("--bundle", help="a bundle to run beside spaCy on the same test documents")
+    parser.add_argument("--encoders", nargs="+", choices=("base", "small"), default=["base", "small"])
+    parser.add_argument("--lengths", nargs="+", type=int, default=[32, 64, 128], help="of the sessions' windows")
+    parser.add_argument("--budgets", nargs="+", type=int, default=[256, 512, 1024, 2048, 4096], help="of their batches")
     parser.add_argument("--cpu", action="store_true", help="take processor time: for a busy machine, with --threads 1")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all tables there as well")
     given = parser.parse_args()
     options = Options(
-        given.seconds, given.threads, given.quick, given.tokenizer, given.corpus, given.bundle, given.minutes, given.cpu
+        given.seconds,
+        given.threads,
+        given.quick,
+        given.tokenizer,
+        given.corpus,
+        given.bundle,
+        given.minutes,
+        given.cpu,
+        tuple(given.encoders),
+        tuple(given.lengths),
+        tuple(given.budgets),
     )
     report([table for part in given.parts for table in RUN[part](options)], json_file=given.json)
 

@@ -44,7 +44,7 @@ def compare(
     notes = (
         f"Words between white space of {len(texts)} documents of the test split of {corpus}; strict F1 on all {len(test)} of it. "
         f"spaCy: blank English, tok2vec and ner with default settings, {epochs} passes over {len(train):,} documents in "
-        f"{minutes:g} minutes, on one thread as it always does. Biomux: all heads of the bundle, F1 of the corpus's own head.",
+        f"{minutes:g} minutes. Biomux: all heads of the bundle, F1 of the corpus's own head.",
     )
     return Table(f"spaCy's NER trained on {corpus}", ("", "words per second", "strict F1"), tuple(rows), notes)
 

@@ -24,7 +24,7 @@ import torch
 
 from benchmarks import models
 from benchmarks.contest import Table, report
-from biomux.annotate.bench import times
+from biomux.annotate.bench_report import times
 from biomux.engine import machine, peak
 from biomux.engine.packing import Specials
 from biomux.learn import loop

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.annotate import bench, invented
+from biomux.annotate.bench_report import STAGES, Report, Throughput, times
 from biomux.engine import load, machine, peak
 from biomux.engine.operations import Operations
 from biomux.engine.packing import Batch, padded
@@ -34,17 +35,17 @@ MACHINE = {
 }
 
 
-def report(**changed: Any) -> bench.Report:
+def report(**changed: Any) -> Report:
     seconds = {"session": 6.0, "sentences": 0.5, "tokenizing": 1.0, "packing": 0.5, "decoding": 1.5, "writing": 0.5}
     values: dict[str, Any] = {
         "machine": MACHINE,
         "bundle": {"name": "some", "bytes": 17_000_000, "heads": 3},
         "threads": 2,
         "text": "invented abstracts",
-        "latency": bench.times([0.01, 0.02, 0.03]),
+        "latency": times([0.01, 0.02, 0.03]),
         "latency_words": 160,
-        "throughput": bench.Throughput(100, 16_000, 19_000, 20_000, 20, seconds, int8=600e9, fp32=60e9),
-        "cold_start": bench.times([0.8, 0.9]),
+        "throughput": Throughput(100, 16_000, 19_000, 20_000, 20, seconds, int8=600e9, fp32=60e9),
+        "cold_start": times([0.8, 0.9]),
         "memory": {"one_text": 150e6, "many": None, "many_words": 16_000},
         "installed": {"numpy": 70_000_000, "biomux": 1_000_000},
         "peaks": (
@@ -53,12 +54,12 @@ def report(**changed: Any) -> bench.Report:
             peak.Peak("int8", {(1, 2, 3): 200.0}),
         ),
     }
-    return bench.Report(**values | changed)
+    return Report(**values | changed)
 
 
 @given(st.lists(st.floats(0.001, 100), min_size=1))
 def test_best_median_and_p95_lie_among_what_was_measured(seconds: list[float]) -> None:
-    found = bench.times(seconds)
+    found = times(seconds)
     assert found.runs == len(seconds)
     assert found.best == min(seconds)
     assert math.isclose(found.median, float(np.median(seconds)))
@@ -67,7 +68,7 @@ def test_best_median_and_p95_lie_among_what_was_measured(seconds: list[float]) -
 
 
 def test_nothing_measured_is_nan() -> None:
-    assert math.isnan(bench.times([]).median)
+    assert math.isnan(times([]).median)
 
 
 def test_shares_add_up_and_padding_is_a_share_of_what_is_read() -> None:
@@ -134,7 +135,7 @@ def test_throughput_of_a_tiny_bundle(tmp_path: Path) -> None:
     done = bench.throughput(annotator, documents, Operations(1, 2, 3, 4))
     assert done.documents == 3
     assert done.words == sum(len(document.text.split()) for document in documents)
-    assert set(done.seconds) == set(bench.STAGES)
+    assert set(done.seconds) == set(STAGES)
     assert 0 < done.pieces <= done.padded
     assert done.int8 == done.padded
 
