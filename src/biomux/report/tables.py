@@ -16,7 +16,8 @@ Table = tuple[list[str], list[tuple[str, ...]]]
 
 SIDE_BY_SIDE = ("word", "boundary", "type", "overlap", "partial", "piece")
 """What stands beside strict F1; "partial" is SemEval-2013's."""
-HEADINGS = {"partial": "SemEval partial", "piece": "sub-word (paper C)"}
+HEADINGS = {"partial": "F1 SemEval", "piece": "F1 sub-word"}
+"""Short, and broken at blanks: twelve columns must stand side by side on a terminal."""
 
 
 def tables(column: Mapping[str, Any], *, bins: bool = True) -> list[tuple[str, Table]]:
@@ -39,8 +40,8 @@ def span_table(spans: Mapping[str, Any]) -> Table:
     """Types, micro and macro; strict precision, recall and F1, and F1 by every other matching."""
     matchings = spans["matchings"]
     beside = [name for name in SIDE_BY_SIDE if name in matchings or (name == "partial" and "semeval" in spans)]
-    head = ["type", "gold", "predicted", "precision", "recall", "strict F1"]
-    head += [f"{HEADINGS.get(name, name)} F1" for name in beside]
+    head = ["spans", "gold", "found", "P", "R", "F1 strict"]
+    head += [_heading(name) for name in beside]
 
     def row(title: str, strict: Mapping[str, Any], others: Iterable[str]) -> tuple[str, ...]:
         counts = [f"{strict['tp'] + strict[side]:,}" for side in ("fn", "fp")] if "tp" in strict else ["", ""]
@@ -64,7 +65,7 @@ def summary(columns: Sequence[Mapping[str, Any]]) -> Table:
     """One row a column that has spans: micro F1 by every matching, and the plain mean of those that are not cross-corpus."""
     kept = [column for column in columns if "spans" in column]
     names = ["strict", *(name for name in SIDE_BY_SIDE if any(_micro(column, name) for column in kept))]
-    head = ["corpus", "split", "heads", "documents", *(f"{HEADINGS.get(name, name)} F1" for name in names)]
+    head = ["corpus", "split", "heads", "documents", *map(_heading, names)]
     rows = [
         (
             column["corpus"] + (" (cross)" if column.get("cross") else ""),
@@ -202,6 +203,10 @@ def figure(value: float, error: float | None) -> str:
 def with_error(row: Mapping[str, Any] | None) -> str:
     """F1 of a row with its standard error; empty without a row."""
     return figure(row["f1"], row.get("f1_error")) if row else ""
+
+
+def _heading(name: str) -> str:
+    return HEADINGS.get(name, f"F1 {name}")
 
 
 def _plain(value: float | None, error: float | None) -> str:
