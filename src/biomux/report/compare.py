@@ -152,7 +152,7 @@ def compare_systems(
 
         table = [[float(np.mean(values[column][system.name])) for system in systems] for column in shared]
         ranking = rank_systems(table, [system.name for system in systems], alpha=alpha, correction=correction)
-    named = f"{matching} {metric or 'main figure'}" if any("spans" in _first(systems, one) for one in shared) else ""
+    named = f"{matching} {metric or METRICS['spans']}" if any("spans" in _first(systems, one) for one in shared) else ""
     return Result(
         tuple(system.name for system in systems),
         named or metric or "figure",

@@ -67,7 +67,7 @@ def to_json(system: str, columns: Sequence[Mapping[str, Any]], **more: Any) -> d
 
 
 def read(folder: Path, *, system: str | None = None) -> Scored:
-    """Scores from a folder that was written here, or a run's folder (its development scores, or the evaluation inside it)."""
+    """Scores from a folder that was written here, or a run's folder (then its development scores)."""
     path = folder / "scores.json"
     if not path.is_file():
         raise ScoreError(
