@@ -402,3 +402,14 @@ def test_a_missing_target_is_not_told_as_a_missing_source(
 ) -> None:
     assert convert(*arguments) == 2
     assert "BX001: the arguments SOURCE and TARGET are needed" in told(capsys)
+
+
+def test_in_a_folder_an_option_is_for_the_formats_that_have_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "in").mkdir()
+    (here / "in/a.jsonl").write_text(GOOD % "1")
+    (here / "in/b.txt").write_text("one\ntwo\n")
+    assert convert("in", "a.jsonl", "--option", "by=line") == 0
+    assert ids("a.jsonl") == ["1", "b:1", "b:2"]
+    assert convert("in", "b.jsonl", "--option", "colour=red") == 2
+    assert "BX001: no format that was read has an option 'colour'" in told(capsys)
+    assert not (here / "b.jsonl").exists()

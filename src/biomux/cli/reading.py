@@ -31,7 +31,7 @@ class Reading:
 
     With `skipping`, errors are taken by `on_error`, and a document that `goal`, the target format, cannot hold at all is one too. A file
     of a folder or an archive that is of no format by its name nor its content (a licence, a drawing) is passed over and told, unless
-    there is no other; one that looks like data is an error.
+    there is no other; one that looks like data is an error. There an option need not be one of every format, but of one.
     """
 
     format: str | None
@@ -44,6 +44,8 @@ class Reading:
     count: int = 0
     spans: int = 0
     _passed_over: list[FormatError] = field(default_factory=list)
+    _alone: bool = True
+    _taken: set[str] = field(default_factory=set)
     _behind: int = 0
 
     def sources(self, wheres: list[str]) -> Iterator[tuple[str, Source, Format]]:
@@ -54,8 +56,8 @@ class Reading:
                 try:
                     for source in formats.sources(path):
                         count += 1
-                        alone = "!" not in source.name and not Path(where).is_dir()
-                        if found := self._format_of(source, alone=alone):
+                        self._alone = "!" not in source.name and not Path(where).is_dir()
+                        if found := self._format_of(source):
                             yield where, source, found
                 except FormatError as error:
                     count += 1
@@ -63,6 +65,8 @@ class Reading:
         if not count:
             raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
         self._tell_passed_over()
+        if self.formats and (idle := self.options.keys() - self._taken):
+            raise UsageError("BX001", f"no format that was read has an option {min(idle)!r}", hint="leave it out")
 
     def documents(self, source: Source, found: Format) -> Iterator[Document]:
         """The documents of one source."""
@@ -72,7 +76,10 @@ class Reading:
             opened[:] = [source.open()]
             return opened[0]
 
-        options = reader_options(found, self.options)
+        known = option_names(found)
+        given = {name: value for name, value in self.options.items() if self._alone or name in known}
+        options = reader_options(found, given)
+        self._taken |= options.keys()
         if found.name not in self.formats:
             note(f"reading {source.name} as {found.name} ({found.title})")
         self.formats[found.name] = self.formats.get(found.name, 0) + 1
@@ -88,13 +95,13 @@ class Reading:
             self.on_error(_at_the_end(error) if self.skipping else error)
         self._behind += source.size or 0
 
-    def _format_of(self, source: Source, *, alone: bool) -> Format | None:
+    def _format_of(self, source: Source) -> Format | None:
         if self.format:
             return formats.get(self.format)
         try:
             return formats.guess(source)
         except FormatError as error:
-            if error.code == "BX110" and not alone and not self.skipping and not _looks_like_data(source):
+            if error.code == "BX110" and not self._alone and not self.skipping and not _looks_like_data(source):
                 self._passed_over.append(error)
             else:
                 self.on_error(error)
@@ -140,16 +147,25 @@ def option_pairs(options: list[str] | None) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
+def option_names(found: Format) -> dict[str, str]:
+    """The options of a format's reader → what kinds of values they take."""
+    parameters = inspect.signature(found.read).parameters.items()
+    return {
+        name: str(one.annotation)
+        for name, one in parameters
+        if one.kind is one.KEYWORD_ONLY and "Callable" not in str(one.annotation)
+    }
+
+
 def reader_options(found: Format, options: dict[str, str]) -> dict[str, object]:
     """Options as a format's reader takes them: numbers, true and false where it says so, else text."""
-    known = inspect.signature(found.read).parameters
-    names = [name for name, known_as in known.items() if known_as.kind is known_as.KEYWORD_ONLY and name != "on_error"]
+    names = option_names(found)
     values: dict[str, object] = {}
     for name, value in options.items():
         if name not in names:
             hint = f"one of: {', '.join(names)}" if names else "it has none"
             raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
-        kinds = str(known[name].annotation)
+        kinds = names[name]
         if "bool" in kinds and value in ("true", "false"):
             values[name] = value == "true"
         elif "int" in kinds and value.isdecimal():
