@@ -256,6 +256,20 @@ def test_a_head_s_calibration_serves_its_own_types() -> None:
     assert found(annotator, "aspirin", types=["Chemical"], precision=0.8) == [[(0, 7, "Chemical")]]
 
 
+def test_a_plain_type_that_was_not_measured_takes_its_heads_calibration() -> None:
+    merges = {"any": Merge("any", (("rule", "Chemical"), ("rule", "Disease")))}
+    annotator = replace(
+        stub.annotator(),
+        merges=merges,
+        curves={("rule", "Chemical"): ((0.5, 0.8), (0.999, 0.95)), ("rule", "Disease"): ((0.5, 0.7),)},
+    )
+    assert found(annotator, "aspirin fever", precision=0.7) == [[(0, 7, "any"), (8, 13, "any")]]
+    assert found(annotator, "aspirin fever", precision=0.8) == [[(0, 7, "any")]]
+    assert found(annotator, "aspirin fever", precision=0.95) == [[]]
+    with pytest.raises(UsageError, match=r"'any' reaches a precision of 0\.950 at most"):
+        found(annotator, "aspirin fever", precision=0.99)
+
+
 def test_abbreviations_carry_and_resolving_flattens() -> None:
     whole = "A fever acute chronic (FAC) was high. FAC was low."
     plain = found(stub.annotator(), whole)[0]

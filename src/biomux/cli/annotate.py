@@ -219,7 +219,7 @@ def _stream(
     sys.stdout.flush()
     tally.failed = failures.count
     losses.report()
-    tell(tally, tally.words, time.perf_counter() - begun)
+    tell(tally, tally.words, time.perf_counter() - begun, by_type=way != "terminal")  # there the legend says it
     return tally.failed
 
 
@@ -304,14 +304,15 @@ class _Failures:
             note("failed: more, which are counted only")
 
 
-def tell(tally: Tally, words: int, seconds: float) -> None:
+def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True) -> None:
     """The summary, on stderr. `words` are those that took the `seconds`."""
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
-    total = sum(tally.entities.values())
     read = "all" if tally.read == tally.characters else f"{math.floor(tally.coverage * 10_000) / 100:.2f}%"
     note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}; {read} of the characters read")
-    by_type = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
-    note(f"{_count(total, 'entity', 'entities')}" + (f": {by_type}" if total else ""))
+    total = sum(tally.entities.values())
+    if by_type or not total:
+        listed = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
+        note(_count(total, "entity", "entities") + (f": {listed}" if total else ""))
     if tally.failed:
         note(f"failed: {_count(tally.failed, 'document')}")
 

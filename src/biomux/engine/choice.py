@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from biomux.engine import types as plain
@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from biomux.engine.types import Curve, Merge
     from biomux.tasks.tagging import Tagging
 
+NEVER = 2.0
+"""A threshold that no score reaches."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The heads to decode (`tasks`), the plain types to make of them (`merges`; None: the heads' own), and what is kept."""
+    """The heads to decode (`tasks`), the plain types to make of them (`merges`; None: the heads' own), and what is kept.
+
+    `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out.
+    """
 
     tasks: tuple[Tagging, ...]
     merges: tuple[Merge, ...] | None
@@ -26,10 +32,15 @@ class Choice:
     thresholds: Mapping[str, float]
     default: float
     resolve: bool
+    floors: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def merged(self, spans: Iterable[Span]) -> list[Span]:
         """What the heads said, as the types that were asked for, above their thresholds."""
         found = plain.rounded(spans)
+        if self.floors:
+            found = [
+                span for span in found if (span.score or 0.0) >= self.floors.get((span.head or "", span.type), 0.0)
+            ]
         if self.merges is not None:
             found = plain.merge(found, self.merges)
         wanted = [span for span in found if span.type in self.types]
@@ -70,12 +81,16 @@ def choose(
         _must_be_known("type", types or (), known)
         names = frozenset(known if types is None else types)
         own = {}
-        points = _strictest(read, curves, names)
+        points = _alone(read, curves, names)
     limits, default = _thresholds(threshold, own, names)
+    floors: dict[tuple[str, str], float] = {}
     if precision is not None:
         _must_be_share("precision", precision)
-        limits = {name: plain.threshold_for(name, points.get(name, ()), precision) for name in sorted(names)}
-    return Choice(read, rules, names, limits, default, resolve)
+        behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
+        floors = _floors(behind, curves, precision)
+        measured = sorted(names - set(behind))
+        limits = {name: plain.threshold_for(name, points.get(name, ()), precision) for name in measured}
+    return Choice(read, rules, names, limits, default, resolve, floors)
 
 
 def _rules(merges: Mapping[str, Merge], types: Sequence[str] | None) -> tuple[Merge, ...]:
@@ -99,9 +114,22 @@ def _thresholds(
     return rest | {name: value for name, value in threshold.items() if name != "*"}, threshold.get("*", 0.0)
 
 
-def _strictest(
-    tasks: Sequence[Tagging], curves: Mapping[tuple[str, str], Curve], names: Iterable[str]
-) -> dict[str, Curve]:
+def _floors(
+    behind: Mapping[str, Sequence[tuple[str, str]]], curves: Mapping[tuple[str, str], Curve], precision: float
+) -> dict[tuple[str, str], float]:
+    """For plain types that were not measured themselves: the threshold of each source. One that is never so precise is left out."""
+    floors: dict[tuple[str, str], float] = {}
+    for name, sources in behind.items():
+        known = [source for source in sources if curves.get(source)]
+        best = max(known, key=lambda source: max(reached for _, reached in curves[source]), default=None)
+        plain.threshold_for(name, curves[best] if best else (), precision)  # says so if no source is
+        for source in sources:
+            reaching = [score for score, reached in curves.get(source, ()) if reached >= precision]
+            floors[source] = reaching[0] if reaching else NEVER
+    return floors
+
+
+def _alone(tasks: Sequence[Tagging], curves: Mapping[tuple[str, str], Curve], names: Iterable[str]) -> dict[str, Curve]:
     """The calibration of each type where several heads may have a type of that name: usable if one head alone has it."""
     owners = {name: [task.name for task in tasks if name in task.types] for name in names}
     return {name: curves.get((heads[0], name), ()) for name, heads in owners.items() if len(heads) == 1}
