@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +13,16 @@ import torch
 
 from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
+from biomux.engine.packing import Specials
 from biomux.errors import RecipeError, TrainingError
-from biomux.learn import batches
+from biomux.learn import batches, cache, encoders
 from biomux.learn.documents import Library
-from biomux.learn.encoders import ENCODERS, from_run
+from biomux.learn.encoders import ENCODERS, from_run, transformer
 from biomux.learn.heads import HEADS
 from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.learn.regimes import REGIMES
-from biomux.tasks import DEFAULT_HEADS, TASKS
+from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Document
-    from biomux.engine.packing import Specials
     from biomux.learn.plan import Plan
     from biomux.recipes.schema import Head, Recipe
     from biomux.recipes.schema import Task as TaskPart
@@ -77,20 +78,38 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
         documents = kept if recipe.leaks == "filter" else documents
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
     encoder, tokenizer, specials = _encoder(recipe, documents)
+    model, plan = _model(recipe, tasks, encoder, tokenizer)
+    examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
+    if plan.draw.fraction < 1:
+        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
+        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
+    return Built(
+        model, tokenizer, specials, tasks, plan, examples, development, counts, leaks, recipe.model.encoder.limit
+    )
+
+
+def restore(recipe: Recipe, folder: Path, found: cache.Found) -> Built | None:
+    """What a run needs to go on, from what it kept; None if that is not whole. Weights are those that a checkpoint will bring."""
+    examples, counts, development = found
+    try:
+        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        tasks = tuple(restored(one) for one in described["tasks"])
+        tokenizer = transformer.tokenizer_of(str(folder))
+        specials, limit = Specials(**described["specials"]), int(described["limit"])
+        encoder = encoders.build(described["encoder"])
+    except (OSError, ValueError, KeyError, TypeError, TrainingError):
+        return None
+    model, plan = _model(recipe, tasks, encoder, tokenizer)
+    return Built(model, tokenizer, specials, tasks, plan, examples, development, counts, None, limit)
+
+
+def _model(recipe: Recipe, tasks: Sequence[Task], encoder: Any, tokenizer: Tokenizer) -> tuple[Model, Plan]:
     heads = {}
     for task in tasks:
         described = recipe.tasks[task.name].head or _default_head(task, recipe.model.head)
         heads[task.name] = make_head(described, encoder, _outputs(task, tokenizer))
     losses = {task.name: getattr(heads[task.name], "objective", task.objective) for task in tasks}
-    plan = _plan(recipe, losses)
-    examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
-    if plan.draw.fraction < 1:
-        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
-        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
-    model = Model(encoder, heads, {task.name: task.unit for task in tasks})
-    return Built(
-        model, tokenizer, specials, tasks, plan, examples, development, counts, leaks, recipe.model.encoder.limit
-    )
+    return Model(encoder, heads, {task.name: task.unit for task in tasks}), _plan(recipe, losses)
 
 
 def make_examples(

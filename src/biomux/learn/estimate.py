@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from biomux.learn.build import Built, build
 from biomux.learn.documents import check
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Mapping, Sequence
 
     from biomux.corpora.leaks import LeakReport

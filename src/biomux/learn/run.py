@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -31,8 +32,8 @@ from safetensors.torch import load_file
 from biomux.errors import BiomuxError, TrainingError
 from biomux.formats import jsonl
 from biomux.formats.source import target
-from biomux.learn import checkpoint, loop, machine
-from biomux.learn.build import Built, build
+from biomux.learn import cache, checkpoint, loop, machine
+from biomux.learn.build import Built, build, restore
 from biomux.learn.documents import check as check_corpora
 from biomux.learn.evaluate import predict
 from biomux.learn.lock import locked
@@ -82,12 +83,18 @@ def _run(
         import torch
 
         torch.set_num_threads(recipe.loop.threads)
-    built = build(recipe, directory=directory)
-    if processes.first:
+    own = cache.key(recipe, directory)
+    built = _kept(recipe, folder, own)
+    fresh = built is None
+    if built is None:
+        built = build(recipe, directory=directory)
+    processes.say(0.0)  # nobody writes while another still reads
+    if processes.first and fresh:
         _write(folder / "machine.json", {**machine.describe(), "corpora": str(directory) if directory else None})
         _describe(built, folder)
         counts = {name: dict(found) for name, found in built.counts.items()}
         _write(folder / "counts.json", {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None})
+        _keep(built, folder, own)
     journal(
         {
             "event": "examples",
@@ -121,6 +128,23 @@ def _run(
         _finish(built, folder)
     journal({"event": "end", **vars(progress)})
     return progress
+
+
+def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:
+    """What the run needs to go on, from its own cache; None if it has none, or no checkpoint to bring the weights."""
+    if checkpoint.find(folder / "checkpoints" / "last") is None:
+        return None
+    found = cache.load(folder / "cache", own=own)
+    return restore(recipe, folder, found) if found is not None else None
+
+
+def _keep(built: Built, folder: Path, own: str) -> None:
+    """Keep the examples for going on; a run does without where there is no room for them."""
+    place = folder / "cache"
+    try:
+        cache.save(place, own=own, examples=built.examples, counts=built.counts, development=built.development)
+    except OSError:
+        shutil.rmtree(place.with_name("cache.new"), ignore_errors=True)
 
 
 def resume(folder: Path, **options: Any) -> loop.Progress:

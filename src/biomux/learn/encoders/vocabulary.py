@@ -7,10 +7,10 @@ it. Trimming keeps the pieces that given texts use, and all single characters, s
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
 from tokenizers import Tokenizer
 
 from biomux.errors import TrainingError
@@ -32,16 +32,23 @@ def replace(tokenizer: Tokenizer, table: Tensor, pieces: Sequence[str]) -> tuple
         *SPECIALS,
         *(piece for piece in dict.fromkeys(pieces) if piece not in SPECIALS and not piece.startswith("[unused")),
     ]
-    rows = torch.stack([_vector(tokenizer, table, piece) for piece in kept])
+    known = tokenizer.get_vocab()
+    rows = table[[known.get(piece, 0) for piece in kept]]
+    for row, piece in enumerate(kept):
+        if piece not in known:
+            rows[row] = _vector(tokenizer, table, piece)
     return _with_vocabulary(tokenizer, kept), rows
 
 
 def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: int = 1) -> tuple[Tokenizer, Tensor]:
     """The same tokenizer with only the pieces that occur at least `minimum` times in the texts, and single characters."""
-    counts = torch.zeros(tokenizer.get_vocab_size(), dtype=torch.int64)
-    for chunk in _chunks(texts):
-        for encoding in tokenizer.encode_batch(chunk, add_special_tokens=False):
-            counts += torch.bincount(torch.tensor(encoding.ids, dtype=torch.int64), minlength=len(counts))
+    # No piece crosses a blank, so each string between blanks is split once, however often it comes.
+    strings = Counter(string for text in texts for string in text.split(" "))
+    counts: Counter[int] = Counter()
+    for chunk in _chunks(strings):
+        for string, encoding in zip(chunk, tokenizer.encode_batch(chunk, add_special_tokens=False), strict=True):
+            for index in encoding.ids:
+                counts[index] += strings[string]
     by_index = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     kept = [piece for piece, index in by_index if counts[index] >= minimum or len(piece.removeprefix("##")) == 1]
     return replace(tokenizer, table, kept)

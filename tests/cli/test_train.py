@@ -1,0 +1,143 @@
+"""`biomux train` and `biomux runs`: what they print, what they leave, how they stop."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from learn import invented
+
+from biomux.cli import run as biomux
+from biomux.cli import training
+from biomux.cli.train import next_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with corpora and a recipe."""
+    folder = tmp_path_factory.mktemp("train")
+    invented.corpora(folder / "corpora", number=20)
+    described = invented.recipe(loop={"epochs": 1}).model_dump(mode="json")
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(described))
+    return folder
+
+
+def test_a_recipe_is_trained_listed_and_gone_on_with(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    assert biomux(["train", "recipe.yaml", "--set", "loop.seed=3"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "runs/invented-1\n"
+    assert "loss: drugs" in said.err
+    assert "development after epoch 1" in said.err
+    assert biomux(["train", "--resume", "runs/invented-1"]) == 0
+    assert "going on from the last checkpoint" in capsys.readouterr().err
+    assert biomux(["runs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["run"], found["recipe"], found["state"]) == ("runs/invented-1", "invented", "done")
+    assert set(found["scores"]) == {"drugs", "genes"}
+    assert biomux(["runs"]) == 0
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.split("\t")[:6] == ["run", "recipe", "state", "best", "drugs", "genes"]
+    assert row.startswith("runs/invented-1\tinvented\tdone\t")
+
+
+def test_ctrl_c_says_how_to_go_on(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+
+    class Stops(training.Lines):
+        def __call__(self, event: dict[str, Any]) -> None:
+            if event["event"] == "step":
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "Lines", Stops)
+    assert biomux(["train", "recipe.yaml", "--run", "stopped"]) == 130
+    assert "go on with: biomux train --resume stopped" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.chdir(place)
+    assert biomux(["runs", "stopped", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["state"] == "stopped"
+    assert biomux(["train", "--resume", "stopped"]) == 0
+    assert biomux(["runs", "stopped", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["state"] == "done"
+
+
+def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--dry-run", "--quick", "--corpora", str(place / "corpora")]
+    assert biomux(["train", str(place / "recipe.yaml"), *arguments]) == 0
+    said = capsys.readouterr()
+    assert "quick: documents=" in said.err
+    for part in ("drugs\t20\t20\t20\t", "leaks: ", "pieces a second", "estimated time: ", "regime:\n  kind: mixed"):
+        assert part in said.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "a/mlt"], "did you mean 'a/mtl'"),
+        (["train", "--resume", "nowhere"], "there is no run here"),
+        (["train", "--resume", "x", "--set", "a=1"], "--resume goes on with a run as it was begun"),
+        (["train", "recipe.yaml", "--set", "loop.epochs=0"], "loop → epochs"),
+        (["runs", "nowhere"], "there is no folder of runs"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(place)
+    assert biomux(arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_runs_are_numbered(tmp_path: Path) -> None:
+    assert next_folder(tmp_path / "runs", "a b").name == "a-b-1"
+    for name in ("x-1", "x-9", "x-new", "xx-20"):
+        (tmp_path / name).mkdir()
+    assert next_folder(tmp_path, "x").name == "x-10"
+
+
+def test_a_damaged_run_is_still_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, content in (("a", "name: [\n"), ("b", "name: fine\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "recipe.yaml").write_text(content)
+        (tmp_path / name / "journal.jsonl").write_text('{"event": "start"}\n{"event": "st')
+        (tmp_path / name / "scores.json").write_text("{")
+    assert biomux(["runs", str(tmp_path), "--json"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["recipe"], one["state"]) for one in found] == [("?", "stopped"), ("fine", "stopped")]
+
+
+def test_a_terminal_gets_a_bar_and_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    step = {"event": "step", "total": 10, "epoch": 0, "pieces_per_second": 1234.0, "losses": {"genes [x]": 0.5}}
+    with training.shown() as show:
+        show({"event": "start", "resumed": False})
+        show({**step, "step": 1, "seconds": 2.0})
+        show({**step, "step": 5, "seconds": 10.0})
+        show({"event": "scores", "epoch": 1, "mean": 50.0, "scores": {"genes [x]": 50.0}, "seconds": 1.0})
+    said = shown.getvalue()
+    for part in ("step 5 of 10, 1,234 pieces/s, 10 s left", "genes [x]", "0.5000", "50.00"):
+        assert part in said

@@ -1,0 +1,152 @@
+"""Every recipe that comes with Biomux is valid and says how it is run; mistakes in one are named all at once, each with its place."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any
+
+import pytest
+import yaml
+
+from biomux.corpora import catalogue, view
+from biomux.errors import RecipeError
+from biomux.recipes.quick import quick
+from biomux.recipes.read import check, names, read
+from biomux.recipes.schema import Recipe
+
+GOOD: dict[str, Any] = {
+    "name": "good",
+    "tasks": {"ner": {"corpus": "bc5cdr"}},
+    "model": {"encoder": {"name": "somewhere/some-encoder"}},
+}
+
+
+def text_of(name: str) -> str:
+    return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def broken(**changes: Any) -> str:
+    with pytest.raises(RecipeError) as caught:
+        check({**GOOD, **changes}, where="r.yaml")
+    assert caught.value.code == "BX302"
+    return str(caught.value)
+
+
+def test_the_recipes_of_the_papers_are_there() -> None:
+    found = set(names())
+    wanted = {
+        f"a/{one}"
+        for one in (
+            "stl-cell-line",
+            "stl-tissue",
+            "stl-strain",
+            "mtl",
+            "frozen1",
+            "frozen2",
+            "multi-class",
+            "auxiliary-tissue",
+        )
+    }
+    for task in ("bc5cdr-chemical", "bc5cdr-disease", "chemprot", "ddi", "biosses", "nli4ct"):
+        wanted |= {f"b/single-{task}", f"b/fine-tune-{task}"}
+    wanted |= {"b/refine", "d/without-joint", "e/stm", "e/mtm"}
+    wanted |= {f"d/joint-{pooling}" for pooling in ("cls", "mean", "max")}
+    wanted |= {f"d/without-{task}" for task in ("bcls", "mcls", "mtcls")}
+    wanted |= {f"d/{kind}-{percent}" for kind in ("joint-max", "single") for percent in (100, 50, 25, 10)}
+    assert wanted <= found
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_recipe_is_valid_and_begins_with_the_command_that_runs_it(name: str) -> None:
+    recipe = read(name)
+    first, second = text_of(name).splitlines()[:2]
+    assert re.match(rf"# biomux train {re.escape(name)}( |$)", first)
+    settings = re.findall(r"--set (?:'([^']*)'|(\S+))", second)
+    assert second.startswith(f"# biomux train {name} ")
+    assert settings
+    assert read(name, settings=[one or other for one, other in settings]) != recipe
+    assert recipe.about
+    if not name.startswith("default/"):
+        assert recipe.paper == name[0].upper()
+        assert recipe.table
+        assert recipe.name == name.replace("/", "-")
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_corpora_splits_and_types_that_a_recipe_names_exist(name: str) -> None:
+    for task in read(name).tasks.values():
+        for corpus in (task.corpus, *task.also):
+            card = catalogue.card(corpus)
+            assert set(task.train) <= set(card.splits)
+            view.check_types(task.types or (), card.types, corpus=corpus)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_recipe_stays_the_same_when_it_is_written_down(name: str) -> None:
+    recipe = read(name)
+    assert check(yaml.safe_load(yaml.safe_dump(recipe.model_dump(mode="json"))), where="kept") == recipe
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("here", [True, False])
+def test_a_recipe_made_quick_is_a_recipe(name: str, here: bool) -> None:
+    made, changes = quick(read(name), at_hand=lambda _: here)
+    assert made.documents
+    assert made.documents <= 60
+    assert made.loop.epochs == 1
+    assert len(changes) == 5
+    assert (made.model.encoder.kind == "random") == (not here and read(name).model.encoder.kind != "bilstm")
+    assert made.tasks == read(name).tasks
+    assert made.regime == read(name).regime
+
+
+def test_an_unknown_key_names_its_nearest_neighbour() -> None:
+    assert "loop → epoch: unknown key, did you mean 'epochs'?" in broken(loop={"epoch": 3})
+    assert "taks: unknown key, did you mean 'tasks'?" in broken(taks={})
+    assert "tasks → ner → scheem: unknown key, did you mean 'scheme'?" in broken(
+        tasks={"ner": {"corpus": "bc5cdr", "scheem": "bio"}}
+    )
+    assert "model → encoder → vocabulary → files: unknown key, did you mean 'file'?" in broken(
+        model={"encoder": {"name": "x", "vocabulary": {"files": "v.txt"}}}
+    )
+
+
+def test_a_bad_value_names_its_path() -> None:
+    assert "loop → epochs: " in broken(loop={"epochs": 0})
+    assert "loop → optimizer: input should be 'adamw', 'adam' or 'adamax'" in broken(loop={"optimizer": "sgd"})
+    assert "model → encoder → limit: " in broken(model={"encoder": {"name": "x", "limit": "long"}})
+
+
+def test_several_mistakes_are_told_at_once() -> None:
+    said = broken(loop={"epoch": 3, "clip": -1}, development={"split": 4}, leeks="filter")
+    for part in (
+        "loop → epoch: unknown",
+        "loop → clip: ",
+        "development → split: ",
+        "leeks: unknown key, did you mean 'leaks'?",
+    ):
+        assert part in said
+
+
+def test_values_are_set_from_outside() -> None:
+    recipe = read("a/mtl", settings=["loop.epochs=2", "model.encoder.name=here", "tasks.tissue.types=[TISSUE]"])
+    assert isinstance(recipe, Recipe)
+    assert (recipe.loop.epochs, recipe.model.encoder.name) == (2, "here")
+    assert recipe.tasks["tissue"].types == ("TISSUE",)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [("loop.epochs", "not of the form"), ("name.x=1", "not a mapping"), ("a.b=[", "not valid YAML")],
+)
+def test_a_setting_that_is_not_usable_is_refused(setting: str, said: str) -> None:
+    with pytest.raises(RecipeError, match=said) as caught:
+        read("a/mtl", settings=[setting])
+    assert caught.value.code == "BX304"
+
+
+def test_an_unknown_recipe_names_its_nearest_neighbour() -> None:
+    with pytest.raises(RecipeError, match="did you mean 'a/mtl'") as caught:
+        read("a/mlt")
+    assert caught.value.code == "BX303"
