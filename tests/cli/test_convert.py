@@ -413,3 +413,12 @@ def test_in_a_folder_an_option_is_for_the_formats_that_have_it(here: Path, capsy
     assert convert("in", "b.jsonl", "--option", "colour=red") == 2
     assert "BX001: no format that was read has an option 'colour'" in told(capsys)
     assert not (here / "b.jsonl").exists()
+
+
+@pytest.mark.parametrize("value", ["no", "False", "maybe", ""])
+def test_an_option_that_is_true_or_false_is_nothing_else(
+    here: Path, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "a.squad.json").write_text('{"data": []}')
+    assert convert("a.squad.json", "a.jsonl", "--from", "squad", "--option", f"repair={value}") == 2
+    assert f"BX001: option 'repair' cannot be {value!r}; one of: true, false" in told(capsys)

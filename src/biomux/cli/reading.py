@@ -168,6 +168,8 @@ def reader_options(found: Format, options: dict[str, str]) -> dict[str, object]:
         kinds = names[name]
         if "bool" in kinds and value in ("true", "false"):
             values[name] = value == "true"
+        elif "bool" in kinds and "str" not in kinds:
+            raise UsageError("BX001", f"option {name!r} cannot be {value!r}", hint="one of: true, false")
         elif "int" in kinds and value.isdecimal():
             values[name] = int(value)
         else:
