@@ -32,6 +32,7 @@ from benchmarks.contest import Table, alternate, report
 from biomux.annotate import invented
 from biomux.engine import machine, peak
 from biomux.engine.onnx import OnnxSession
+from biomux.engine.threads import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,7 +332,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=[part for part in PARTS if part != "spacy"])
     parser.add_argument("--seconds", type=float, default=20.0, help="about how long a comparison takes")
-    parser.add_argument("--threads", type=int, default=machine.usable_cores())
+    parser.add_argument("--threads", type=int, default=usable_cores())
     parser.add_argument("--quick", action="store_true", help="a tiny encoder, to see that all runs")
     parser.add_argument(
         "--tokenizer", type=Path, help="tokenizer.json for the pipelines; else one made from invented abstracts"

@@ -25,8 +25,9 @@ import torch
 from benchmarks import models
 from benchmarks.contest import Table, report
 from biomux.annotate.bench_report import times
-from biomux.engine import machine, peak
+from biomux.engine import peak
 from biomux.engine.packing import Specials
+from biomux.engine.threads import usable_cores
 from biomux.learn import loop
 from biomux.learn.batches import collate, epoch_batches
 from biomux.learn.encoders.transformer import Transformer
@@ -272,7 +273,7 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=1024, help="pieces of a batch")
     parser.add_argument("--batches", type=int, default=40, help="batches of a round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=machine.usable_cores())
+    parser.add_argument("--threads", type=int, default=usable_cores())
     parser.add_argument("--corpus", help="sentences of a corpus of BIOMUX_CORPORA; needs --tokenizer")
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--bf16", action="store_true")

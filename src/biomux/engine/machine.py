@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from biomux import __version__
+from biomux.engine.threads import usable_cores
 
 TELLING = (
     "avx",
@@ -52,11 +53,6 @@ def describe(*, also: tuple[str, ...] = ()) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {"biomux": __version__} | {name: found for name in (*VERSIONS, *also) if (found := _version(name))},
     }
-
-
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def line(machine: dict[str, Any]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from biomux.engine.threads import usable_cores
 from biomux.errors import BundleError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class OnnxSession:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+        options.intra_op_num_threads = threads or usable_cores()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         try:
