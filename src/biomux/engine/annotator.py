@@ -228,10 +228,11 @@ class Annotator:
         tasks: Sequence[Tagging],
         found: list[list[Span]],
     ) -> None:
-        pieces: list[Pieces] = []
-        for index, own in groupby(group, key=lambda pair: pair[0]):
-            places = [(stretch.start, stretch.end) for _, stretch in own]
-            pieces += text_pieces.split(self.tokenizer, documents[index].text, places)
+        texts = (
+            (documents[index].text, [(stretch.start, stretch.end) for _, stretch in own])
+            for index, own in groupby(group, key=lambda pair: pair[0])
+        )
+        pieces = text_pieces.split_all(self.tokenizer, texts)
         for (index, stretch), spans in zip(group, self.tag(pieces, tasks), strict=True):
             stretches.keep(spans, stretch, found[index])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
@@ -54,9 +54,19 @@ SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 
 def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Pieces]:
     """The pieces of each range (a sentence, as a rule) of a text; offsets are of the text."""
-    spaced = SPACES.sub(" ", text)
-    encodings = tokenizer.encode_batch([spaced[start:end] for start, end in ranges], add_special_tokens=False)
-    return [_pieces(encoding, start) for encoding, (start, _) in zip(encodings, ranges, strict=True)]
+    return split_all(tokenizer, [(text, ranges)])
+
+
+def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Pieces]:
+    """The pieces of ranges of several texts, one after the other: one call of the tokenizer, which costs as much as many sentences."""
+    cut: list[str] = []
+    starts: list[int] = []
+    for text, ranges in texts:
+        spaced = SPACES.sub(" ", text)
+        cut += [spaced[start:end] for start, end in ranges]
+        starts += [start for start, _ in ranges]
+    encodings = tokenizer.encode_batch(cut, add_special_tokens=False)
+    return [_pieces(encoding, start) for encoding, start in zip(encodings, starts, strict=True)]
 
 
 def _pieces(encoding: object, shift: int) -> Pieces:
