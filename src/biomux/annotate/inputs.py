@@ -33,6 +33,13 @@ def is_text(argument: str) -> bool:
         return True
 
 
+def _files(argument: str) -> list[Path]:
+    try:
+        return list(files(argument))
+    except UsageError as error:
+        raise UsageError(error.code, error.message, hint=f"{error.hint}, or say --text if it is a text") from None
+
+
 @dataclass
 class Inputs:
     """The documents behind the arguments, in order; with `texts` every argument is a text.
@@ -61,7 +68,7 @@ class Inputs:
             if argument == "-" and not self.texts:
                 piped = True
             elif not self._is_text(argument):
-                found += files(argument)
+                found += _files(argument)
         if not found and not piped and not any(map(self._is_text, self.arguments)):
             raise UsageError(
                 "BX002", f"there is no file in {', '.join(map(repr, self.arguments))}", hint="check the paths"

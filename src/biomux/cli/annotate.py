@@ -252,7 +252,7 @@ def _job(
                 shown.skip(reached)
                 return
             words += step.done.tally.words
-            shown.what = f"annotating, {words / (time.perf_counter() - begun):,.0f} words/s"
+            shown.what = f"{words / (time.perf_counter() - begun):,.0f} words/s"
             shown.reach(max(reached, shown.done))
 
         tally = run(
