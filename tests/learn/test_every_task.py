@@ -8,7 +8,7 @@ import pytest
 import tiny
 from learn import small
 
-from biomux.document import Answer, Argument, Document, Label, Question, Relation
+from biomux.document import Answer, Argument, Document, Label, Question, Relation, Span
 from biomux.learn import loop
 from biomux.learn.evaluate import evaluate
 from biomux.recipes.schema import Head
@@ -77,8 +77,8 @@ def relations() -> list[Document]:
         drug, ill = ("aspirin", "bexol", "zolmide")[index % 3], ("fever", "ulcer")[index % 2]
         text = f"{drug} {verb} {ill}."
         spans = (
-            small.Span(0, len(drug), "Chemical", id="T1"),
-            small.Span(len(text) - 1 - len(ill), len(text) - 1, "Disease", id="T2"),
+            Span(0, len(drug), "Chemical", id="T1"),
+            Span(len(text) - 1 - len(ill), len(text) - 1, "Disease", id="T2"),
         )
         links = (Relation("treats", (Argument("a", "T1"), Argument("b", "T2"))),) if verb == "treated" else ()
         made.append(Document(str(index), text, sentences=((0, len(text)),), spans=spans, relations=links))

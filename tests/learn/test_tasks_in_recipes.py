@@ -1,0 +1,145 @@
+"""Recipes with tasks and regimes of every kind, from YAML-like data to a run that can be loaded and exported."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from corpora.samples import put
+from learn import invented
+
+from biomux.errors import BiomuxError
+from biomux.learn.build import build
+from biomux.learn.run import start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AUXILIARIES: dict[str, Any] = {
+    which: {
+        "kind": "auxiliary",
+        "of": "ner",
+        "settings": {"which": which},
+        "head": {"kind": "linear"} if which == "extent" else {"kind": "pooled", "settings": {"pooling": "max"}},
+    }
+    for which in ("extent", "has", "number")
+}
+JOINT: dict[str, Any] = {
+    "tasks": {"ner": {"corpus": "ncbi-disease"}, **AUXILIARIES},
+    "regime": {"kind": "joint", "settings": {"weights": {"has": 0.5}}},
+}
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = invented.corpora(tmp_path_factory.mktemp("corpora"))
+    rows = "".join(
+        f"{number}\taspirin given\t{word} level\t{score}\n"
+        for number, (word, score) in enumerate([("aspirin", 4.0), ("fever", 0.0)] * 8)
+    )
+    for split in ("train", "dev", "test"):
+        put(root, f"pairs/BIOSSES/blurb/{split}.tsv", "index\tsentence1\tsentence2\tscore\n" + rows)
+    return root
+
+
+def test_joint_training_labels_one_set_of_examples(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(**JOINT)
+    built = build(recipe, directory=directory)
+    assert all(set(example.labels) == {"ner", "extent", "has", "number"} for example in built.examples)
+    start(recipe, tmp_path / "run", directory=directory)
+    told = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert {name: scores["main"] for name, scores in told["tasks"].items()} == {
+        "ner": "f1",
+        "extent": "f1",
+        "has": "accuracy",
+        "number": "accuracy",
+    }
+
+
+def test_a_joint_run_is_loaded_and_exported_without_its_auxiliaries(directory: Path, tmp_path: Path) -> None:
+    from biomux.engine.load import load
+    from biomux.learn.export import export
+    from biomux.learn.load import load_run
+
+    start(invented.recipe(**JOINT), tmp_path / "run", directory=directory)
+    export(tmp_path / "run", tmp_path / "bundle", precision="fp32", measure=False)
+    text = "Aspirin given after severe ulcer."
+    assert load_run(tmp_path / "run").heads == load(tmp_path / "bundle").heads == ("ner",)
+    assert [s.type for s in load_run(tmp_path / "run")(text, heads=["ner"]).spans] == [
+        s.type for s in load(tmp_path / "bundle")(text, heads=["ner"]).spans
+    ]
+
+
+def test_without_joint_training_each_task_has_its_examples(directory: Path) -> None:
+    built = build(invented.recipe(**{**JOINT, "regime": {"kind": "one-task"}}), directory=directory)
+    assert {(example.task, *example.labels) for example in built.examples} == {
+        (name, name) for name in ("ner", "extent", "has", "number")
+    }
+
+
+def test_a_fraction_is_told(directory: Path) -> None:
+    recipe = invented.recipe(
+        tasks={"ner": {"corpus": "ncbi-disease"}}, regime={"kind": "single", "settings": {"fraction": 0.25}}
+    )
+    built = build(recipe, directory=directory)
+    left = built.counts["all tasks"]["examples left out by the fraction"]
+    assert left == len(built.examples) - round(0.25 * len(built.examples))
+
+
+def test_a_frozen_encoder_comes_from_another_run(directory: Path, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    start(invented.recipe(), tmp_path / "first", directory=directory)
+    recipe = invented.recipe(
+        tasks={"ills": {"corpus": "ncbi-disease"}},
+        model={"encoder": {"kind": "random", "run": str(tmp_path / "first")}},
+        regime={"kind": "frozen"},
+    )
+    start(recipe, tmp_path / "second", directory=directory)
+    before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "second"))
+    shared = [name for name in after if name.startswith("encoder.")]
+    assert shared
+    assert all(torch.equal(before[name], after[name]) for name in shared)
+    assert {name.split(".")[1] for name in after if name.startswith("heads.")} == {"ills"}
+
+
+def test_a_run_that_is_not_there_is_told(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(model={"encoder": {"kind": "random", "run": str(tmp_path / "nowhere")}})
+    with pytest.raises(BiomuxError, match="BX405"):
+        build(recipe, directory=directory)
+
+
+def test_tasks_of_several_kinds_share_an_encoder(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(
+        tasks={
+            "drugs": {"corpus": "bc5cdr", "types": ["Chemical"]},
+            "alike": {"kind": "similarity", "corpus": "biosses"},
+            "words": {"kind": "masked-words", "corpus": "bc2gm"},
+        },
+        regime={"kind": "one-task", "settings": {"sampling": "square-root"}},
+        leaks="ignore",
+    )
+    start(recipe, tmp_path / "run", directory=directory)
+    told = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert {name: scores["main"] for name, scores in told["tasks"].items()} == {
+        "drugs": "f1",
+        "alike": "pearson",
+        "words": "accuracy",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ({"x": {"corpus": "bc5cdr", "kind": "taging"}}, "no kind of task 'taging'"),
+        ({"x": {"corpus": "bc5cdr", "settings": {"colour": 1}}}, "colour"),
+        ({"x": {"kind": "auxiliary", "of": "y", "settings": {"which": "has"}}}, "no tagging task 'y'"),
+        ({"x": {"kind": "tagging"}}, "corpus"),
+        ({"x": {"corpus": "bc5cdr", "head": {"kind": "pooled", "settings": {"pooling": "min"}}}}, "no pooling 'min'"),
+    ],
+)
+def test_what_a_recipe_gets_wrong_is_named(directory: Path, tasks: dict[str, Any], said: str) -> None:
+    with pytest.raises(BiomuxError, match=said):
+        build(invented.recipe(tasks=tasks), directory=directory)
