@@ -21,7 +21,12 @@ MADE = "<!-- Made by scripts/docs.py from the code: change it there. -->\n"
 
 def pages() -> dict[str, str]:
     """Path below the root → content."""
-    return {"docs/commands.md": commands(), "docs/errors.md": errors(), "docs/formats.md": format_pages()}
+    return {
+        "docs/commands.md": commands(),
+        "docs/errors.md": errors(),
+        "docs/formats.md": format_pages(),
+        "docs/recipes.md": recipes(),
+    }
 
 
 def commands() -> str:
@@ -109,6 +114,103 @@ def format_pages() -> str:
     for name, module in formats.FORMATS.items():
         parts.append(f"## {name}\n\n{inspect.cleandoc(import_module(module).__doc__ or '')}\n")
     return "\n".join(parts)
+
+
+def recipes() -> str:
+    """The recipes that come with Biomux, then every key that a recipe may have, then the settings of tasks, heads and regimes."""
+    from biomux.recipes import quick, read, schema
+
+    intro = (
+        "A recipe is a YAML file that names tasks, corpora, model, regime and loop. It is strict: an unknown key is refused and its "
+        "nearest neighbour named, a bad value is told with its path, and all mistakes are told at once. `--set a.b=value` puts a "
+        "value in; values are YAML. A run keeps its recipe fully expanded. See [training](training.md) for how to run one.\n"
+    )
+    shipped = [(name, read.read(name)) for name in read.names()]
+    rows = [
+        (f"`{name}`", f"{one.paper}, table {one.table}" if one.paper else "", " ".join(one.about.split()))
+        for name, one in shipped
+    ]
+    parts = [f"{MADE}\n# Recipes\n\n{intro}", _table(("name", "paper", ""), rows), "## Keys\n"]
+    described = schema.Recipe.model_json_schema()
+    for title, part in [("Recipe", described), *described["$defs"].items()]:
+        model = getattr(schema, title)
+        parts.append(f"### {title}\n\n{inspect.cleandoc(model.__doc__ or '')}\n")
+        needed = part.get("required", [])
+        keys = [
+            (f"`{key}`", _value(value), "needed" if key in needed else _shown(value.get("default")))
+            for key, value in part["properties"].items()
+        ]
+        parts.append(_table(("key", "value", "default"), keys))
+    parts += _settings()
+    parts.append(f"## What `--quick` changes\n\n{inspect.cleandoc(quick.__doc__ or '')}\n")
+    return "\n".join(parts)
+
+
+def _value(described: dict[str, Any]) -> str:
+    """A JSON schema's kind of value, in words."""
+    if "$ref" in described:
+        name = described["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in described:
+        return " or ".join(_value(one) for one in described["anyOf"])
+    if "enum" in described or "const" in described:
+        return ", ".join(f"`{one}`" for one in described.get("enum", [described.get("const")]))
+    kind = described.get("type")
+    if kind == "array":
+        return f"list of {_value(described['items'])}"
+    if kind == "object" and isinstance(described.get("additionalProperties"), dict):
+        return f"name → {_value(described['additionalProperties'])}"
+    names = {
+        "integer": "whole number",
+        "string": "text",
+        "boolean": "true or false",
+        "null": "nothing",
+        "object": "settings",
+    }
+    limits = [
+        f"{sign} {described[key]:g}"
+        for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
+        if key in described
+    ]
+    return " ".join([names.get(str(kind), str(kind)), ", ".join(limits)]).strip()
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == {} or value == [] or value == "":
+        return ""
+    return (
+        "as below"
+        if isinstance(value, dict)
+        else f"`{value}`".replace("'", "").replace("True", "true").replace("False", "false")
+    )
+
+
+def _settings() -> list[str]:
+    """The settings of each kind of task, head and regime, read off their signatures."""
+    from biomux.learn.heads import HEADS
+    from biomux.learn.regimes import REGIMES
+    from biomux.tasks import TASKS
+
+    parts = []
+    for title, kinds, given in (
+        ("Kinds of tasks", TASKS, ("name", "kind", "of", "scheme", "types")),
+        ("Kinds of heads", HEADS, ("width", "labels", "outputs", "encoder")),
+        ("Kinds of regimes", REGIMES, ("heads",)),
+    ):
+        rows = []
+        for name, made in kinds.items():
+            module: Any = inspect.getmodule(getattr(made, "func", made))
+            about = inspect.cleandoc(module.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+            known = inspect.signature(made).parameters.values()
+            shown = [_setting(one) for one in known if one.name not in given]
+            rows.append((f"`{name}`", about, ", ".join(shown)))
+        parts += [f"## {title}\n", _table(("kind", "", "settings"), rows)]
+    return parts
+
+
+def _setting(parameter: inspect.Parameter) -> str:
+    empty = parameter.default is inspect.Parameter.empty or parameter.default in (None, "", ())
+    return f"`{parameter.name}`" if empty else f"`{parameter.name}={parameter.default}`"
 
 
 def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

@@ -15,10 +15,11 @@ import pytest
 import torch
 from learn import invented
 from safetensors.torch import load_file
+from safetensors.torch import save_file as write_file
 
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
-from biomux.learn import checkpoint, lock, run
+from biomux.learn import checkpoint, lock, optimizers, run
 
 TESTS = Path(__file__).parent.parent
 
@@ -75,8 +76,14 @@ def test_another_recipe_is_refused_and_one_that_says_the_same_otherwise_is_not(f
         run.start(invented.recipe(loop={"seed": 2}), finished, directory=directory)
     text = (finished / "recipe.yaml").read_text()
     (finished / "recipe.yaml").write_text("# a comment\n" + text.replace("documents: null\n", ""))
-    run.start(invented.recipe(), finished, directory=directory)
-    (finished / "recipe.yaml").write_text(text)
+    run.start(invented.recipe(about="The same."), finished, directory=directory)
+    assert run.recipe_of(finished).about == "The same."
+
+
+def test_development_scores_are_taken_as_seldom_as_asked(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(loop={"epochs": 5}, development={"every": 2, "limit": 2}, documents=10)
+    run.start(recipe, tmp_path, directory=directory)
+    assert [event["epoch"] for event in events(tmp_path) if event["event"] == "scores"] == [2, 4, 5]
 
 
 def in_process(code: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -173,10 +180,8 @@ def test_weights_that_are_no_numbers_do_not_replace_the_last_good_checkpoint(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
-    scale = run.loop.optimizers.scale
-    monkeypatch.setattr(
-        run.loop.optimizers, "scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how)
-    )
+    scale = optimizers.scale
+    monkeypatch.setattr(optimizers, "scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how))
     with pytest.raises(TrainingError, match="not a number at step 6"):
         run.start(recipe, tmp_path, directory=directory)
     place = checkpoint.find(tmp_path / "checkpoints" / "last")
@@ -190,14 +195,13 @@ def test_a_full_disk_leaves_the_checkpoint_before(
 ) -> None:
     recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
     saved: list[str] = []
-    real = checkpoint.save_file
 
     def save_file(tensors: dict[str, torch.Tensor], path: Path) -> None:
         saved.append(path.name)
         if len(saved) > 6:
             path.write_bytes(b"half of it")
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(tensors, path)
+        write_file(tensors, path)
 
     monkeypatch.setattr(checkpoint, "save_file", save_file)
     with pytest.raises(TrainingError, match="No space left on device") as caught:

@@ -26,6 +26,7 @@ class State:
         self.scores: dict[str, float] = {}
         self.step = self.total = self.epoch = 0
         self.speed = 0.0
+        self._now = 0.0
         self._begun: tuple[int, float] | None = None
 
     def take(self, event: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ Found = tuple[list[Example], dict[str, Counter[str]], dict[str, list["Document"]
 
 def key(recipe: Recipe, directory: Path | None) -> str:
     """A checksum of the recipe and of every file of its corpora."""
-    digest = sha256(json.dumps([VERSION, recipe.model_dump(mode="json")], sort_keys=True).encode())
+    digest = sha256(json.dumps([VERSION, recipe.training()], sort_keys=True).encode())
     root = directories.find(directory)
     names = {view.parse(name)[0] for task in recipe.tasks.values() for name in corpora_of(task)}
     for name in sorted(names):

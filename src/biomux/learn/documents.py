@@ -74,8 +74,8 @@ def check(recipe: Recipe, directory: Path | None) -> None:
         except CorpusError as error:
             wrong.append((f"tasks → {name}", error))
     if len(wrong) == 1:
-        place, error = wrong[0]
-        raise CorpusError(error.code, error.message, where=error.where or place, hint=error.hint)
+        place, first = wrong[0]
+        raise CorpusError(first.code, first.message, where=first.where or place, hint=first.hint)
     if wrong:
         said = "; ".join(f"{place}: {error.message}" for place, error in wrong)
         raise RecipeError("BX307", said, where=f"recipe {recipe.name!r}", hint=wrong[0][1].hint)

@@ -61,6 +61,7 @@ class Run:
     evaluate: Callable[[], float | None]
     journal: Callable[[dict[str, Any]], None]
     patience: int | None = None
+    every: int = 1
     progress: Progress = field(default_factory=Progress)
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
     processes: Processes = field(default_factory=Processes)
@@ -136,7 +137,8 @@ def train(run: Run) -> Progress:
                 if time.monotonic() - saved > settings.checkpoint_minutes * 60:
                     save()
                     saved = time.monotonic()
-            _judge(run, average)
+            if (progress.epoch + 1) % run.every == 0 or progress.epoch + 1 == settings.epochs:
+                _judge(run, average)
             progress.epoch, progress.batch = progress.epoch + 1, 0
             save()
             saved = time.monotonic()

@@ -120,6 +120,7 @@ def _run(
         evaluate,
         journal,
         patience=recipe.development.patience,
+        every=recipe.development.every,
         processes=processes,
         report_every=report_every,
     )
@@ -180,7 +181,7 @@ def writes() -> bool:
 def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
     """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
     kept = folder / "recipe.yaml"
-    if kept.exists() and recipe_of(folder) != recipe:
+    if kept.exists() and recipe_of(folder).training() != recipe.training():
         raise TrainingError(
             "BX405",
             "the folder holds a run of another recipe",
@@ -198,7 +199,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
             "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
         ) from None
     with locked(folder):
-        if not kept.exists():
+        if not kept.exists() or recipe_of(folder) != recipe:
             expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
             with target(kept) as stream:
                 stream.write(expanded.encode())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def writer(folder: Path) -> Callable[[dict[str, Any]], None]:
     """Takes the events of a run's journal and writes RUN/tensorboard."""
-    target: Any = SummaryWriter(str(folder / "tensorboard"))  # type: ignore[no-untyped-call]
+    target: Any = SummaryWriter(str(folder / "tensorboard"))
     step = 0
 
     def write(event: dict[str, Any]) -> None:

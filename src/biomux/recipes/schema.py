@@ -182,6 +182,13 @@ class Recipe(Part):
     development: Development = Development()
     types: dict[str, tuple[str, ...]] = {}
 
+    def training(self) -> dict[str, Any]:
+        """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
+        how = {"threads", "checkpoint_minutes"}
+        return self.model_dump(
+            mode="json", exclude={"about": True, "paper": True, "table": True, "types": True, "loop": how}
+        )
+
     @model_validator(mode="before")
     @classmethod
     def _auxiliaries_have_the_corpus_they_follow_from(cls, raw: Any) -> Any:
