@@ -153,7 +153,7 @@ def test_strict_refuses_what_was_not_wholly_read(
     path = tmp_path / "in.jsonl"
     path.write_text('{"biomux":1,"id":"1","text":"Fever. Gone.","sentences":[[0,6]]}\n')
     assert annotate(path) == 0
-    assert "54.55% of the characters read" in capsys.readouterr().err
+    assert "54.54% of the characters read" in capsys.readouterr().err
     assert annotate(path, "--strict") == 3
     assert "failed: BX602: document '1': 5 characters were not read" in capsys.readouterr().err
 
