@@ -9,6 +9,7 @@ import pytest
 from corpora.samples import put
 from learn import invented
 
+from biomux.document import Document
 from biomux.errors import BiomuxError
 from biomux.learn.build import build
 from biomux.learn.run import start
@@ -66,6 +67,8 @@ def test_a_joint_run_is_loaded_and_exported_without_its_auxiliaries(directory: P
     export(tmp_path / "run", tmp_path / "bundle", precision="fp32", measure=False)
     text = "Aspirin given after severe ulcer."
     assert load_run(tmp_path / "run").heads == load(tmp_path / "bundle").heads == ("ner",)
+    (answered,) = load_run(tmp_path / "run").answer([Document("1", text)], heads=["has", "number"])
+    assert [label.head for label in answered.labels] == ["has", "number"]
     assert [s.type for s in load_run(tmp_path / "run")(text, heads=["ner"]).spans] == [
         s.type for s in load(tmp_path / "bundle")(text, heads=["ner"]).spans
     ]

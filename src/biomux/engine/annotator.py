@@ -18,9 +18,9 @@ from biomux.engine import choice, coverage, stretches
 from biomux.engine.asking import ask
 from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.errors import AnnotateError, BiomuxError, UsageError
+from biomux.tasks.tagging import reading_ranges
 from biomux.text import abbreviations as text_abbreviations
 from biomux.text import pieces as text_pieces
-from biomux.text import sentences
 from biomux.text.windows import Window, windows
 
 if TYPE_CHECKING:
@@ -191,7 +191,9 @@ class Annotator:
     def _annotate(self, documents: Sequence[Document], chosen: Choice, *, abbreviations: bool) -> list[Document]:
         for document in documents:
             _must_be_text(document)
-        ranges = [sentences.of(document) for document in documents]
+        longest = {task.longest for task in chosen.tasks}
+        most = longest.pop() if len(longest) == 1 else None  # heads that were taught otherwise share whole sentences
+        ranges = [reading_ranges(document, most) for document in documents]
         spans = self._read(documents, ranges, chosen.tasks)
         annotated: list[Document] = []
         for document, found, said in zip(documents, ranges, spans, strict=True):

@@ -78,7 +78,8 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
         documents = kept if recipe.leaks == "filter" else documents
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
     encoder, tokenizer, specials = _encoder(recipe, documents)
-    model, plan = _model(recipe, tasks, encoder, tokenizer)
+    model = make_model(recipe, tasks, encoder, tokenizer)
+    plan = _plan(recipe, tasks, model)
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
     if plan.draw.fraction < 1:
         left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
@@ -99,17 +100,18 @@ def restore(recipe: Recipe, folder: Path, found: cache.Found) -> Built | None:
         encoder = encoders.build(described["encoder"])
     except (OSError, ValueError, KeyError, TypeError, TrainingError):
         return None
-    model, plan = _model(recipe, tasks, encoder, tokenizer)
+    model = make_model(recipe, tasks, encoder, tokenizer)
+    plan = _plan(recipe, tasks, model)
     return Built(model, tokenizer, specials, tasks, plan, examples, development, counts, None, limit)
 
 
-def _model(recipe: Recipe, tasks: Sequence[Task], encoder: Any, tokenizer: Tokenizer) -> tuple[Model, Plan]:
+def make_model(recipe: Recipe, tasks: Sequence[Task], encoder: Any, tokenizer: Tokenizer) -> Model:
+    """The heads of a recipe's tasks on an encoder."""
     heads = {}
     for task in tasks:
         described = recipe.tasks[task.name].head or _default_head(task, recipe.model.head)
         heads[task.name] = make_head(described, encoder, _outputs(task, tokenizer))
-    losses = {task.name: getattr(heads[task.name], "objective", task.objective) for task in tasks}
-    return Model(encoder, heads, {task.name: task.unit for task in tasks}), _plan(recipe, losses)
+    return Model(encoder, heads, {task.name: task.unit for task in tasks})
 
 
 def make_examples(
@@ -185,7 +187,10 @@ def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[A
 
 
 def _default_head(task: Task, usual: Head) -> Head:
+    """The model's head, unless it is none for what the task speaks about."""
     kind = DEFAULT_HEADS.get(task.kind) or ("pair-of-spans" if task.unit == "pair" else None)
+    if kind is None and task.unit == "window" and usual.kind in ("bilstm", "crf"):
+        kind = "pooled"
     return usual if kind is None else usual.model_copy(update={"kind": kind, "settings": {}})
 
 
@@ -207,7 +212,8 @@ def make_head(described: Head, encoder: Any, outputs: int) -> torch.nn.Module:
         raise RecipeError("BX306", str(error), where="head → settings") from None
 
 
-def _plan(recipe: Recipe, losses: Mapping[str, str]) -> Plan:
+def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
+    losses = {task.name: getattr(model.heads[task.name], "objective", task.objective) for task in tasks}
     kind = recipe.regime.kind
     if kind not in REGIMES:
         raise RecipeError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -14,29 +14,30 @@ from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.learn import encoders
-from biomux.learn.build import make_head
+from biomux.learn.build import make_model
 from biomux.learn.heads.crf import chained
-from biomux.learn.model import Model, TorchSession
+from biomux.learn.model import TorchSession
 from biomux.recipes.read import of_run
+from biomux.tasks import restored
 from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from biomux.learn.model import Model
+    from biomux.tasks.task import Asking, Task
 
 
 def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
-    """The annotator of a run's best weights, with torch behind it. It has the heads that tag."""
+    """The annotator of a run's best weights, with torch behind it. `annotate` has the heads that tag, `answer` the others."""
     if threads:
         torch.set_num_threads(threads)
     described = description_of(folder)
     try:
-        tasks = tuple(
-            Tagging(one["name"], tuple(one["types"]), one["scheme"])
-            for one in described["tasks"]
-            if one["kind"] == "tagging"
-        )
-        model = _model(folder, described["encoder"], tasks)
+        tasks = [restored(one) for one in described["tasks"]]
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        model = _model(folder, described["encoder"], tasks, tokenizer)
         specials, limit = Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError) as error:
         said = " ".join(str(error).split())[:300]
@@ -48,8 +49,9 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
         ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    chains = tuple(chained(task, model.heads[task.name]) for task in tasks)
-    return Annotator(TorchSession(model), tokenizer, specials, chains, limit=limit)
+    chains = tuple(chained(task, model.heads[task.name]) for task in tasks if isinstance(task, Tagging))
+    asking = tuple(cast("Asking", task) for task in tasks if not isinstance(task, Tagging))
+    return Annotator(TorchSession(model), tokenizer, specials, chains, limit=limit, asking=asking)
 
 
 def description_of(folder: Path) -> dict[str, Any]:
@@ -72,17 +74,8 @@ def description_of(folder: Path) -> dict[str, Any]:
     return described
 
 
-def _model(folder: Path, described: dict[str, Any], tasks: tuple[Tagging, ...]) -> Model:
-    """The encoder, and the heads of these tasks; heads of other kinds that the run has stay where they are."""
-    encoder: Any = encoders.build(described)
-    recipe = of_run(folder)
-    heads = {
-        task.name: make_head(recipe.tasks[task.name].head or recipe.model.head, encoder, len(task.labels))
-        for task in tasks
-    }
-    model = Model(encoder, heads)
-    wanted = ("encoder.", *(f"heads.{task.name}." for task in tasks))
-    weights = load_file(folder / "model.safetensors")
-    model.load_state_dict({name: value for name, value in weights.items() if name.startswith(wanted)})
+def _model(folder: Path, described: dict[str, Any], tasks: Sequence[Task], tokenizer: Tokenizer) -> Model:
+    model = make_model(of_run(folder), tasks, encoders.build(described), tokenizer)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
     model.eval()
     return model
