@@ -87,9 +87,13 @@ def cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "\\|")
 
 
-def report(tables: Sequence[Table], *, json_file: Path | None, described: dict[str, Any] | None = None) -> None:
+def describe() -> dict[str, Any]:
+    """The machine, before anything is measured: its load is then that of others."""
+    return machine.describe(also=PACKAGES)
+
+
+def report(tables: Sequence[Table], *, json_file: Path | None, described: dict[str, Any]) -> None:
     """Print the tables as Markdown, each with command and machine; write all as JSON where asked."""
-    described = described or machine.describe(also=PACKAGES)
     command = f"python -m benchmarks.{Path(sys.argv[0]).stem} {' '.join(sys.argv[1:])}".strip()
     for table in tables:
         print(f"{table.markdown()}\n`{command}`; {machine.line(described)}.\n", flush=True)

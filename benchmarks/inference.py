@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import models
-from benchmarks.contest import Table, alternate, report
+from benchmarks.contest import Table, alternate, describe, report
 from biomux.annotate import invented
 from biomux.engine import machine, peak
 from biomux.engine.onnx import OnnxSession
@@ -346,6 +346,7 @@ def main() -> None:
     parser.add_argument("--cpu", action="store_true", help="take processor time: for a busy machine, with --threads 1")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all tables there as well")
     given = parser.parse_args()
+    described = describe()
     options = Options(
         given.seconds,
         given.threads,
@@ -359,7 +360,7 @@ def main() -> None:
         tuple(given.lengths),
         tuple(given.budgets),
     )
-    report([table for part in given.parts for table in RUN[part](options)], json_file=given.json)
+    report([table for part in given.parts for table in RUN[part](options)], json_file=given.json, described=described)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from benchmarks import models
-from benchmarks.contest import Table, report
+from benchmarks.contest import Table, describe, report
 from biomux.annotate.bench_report import times
 from biomux.engine import peak
 from biomux.engine.packing import Specials
@@ -280,6 +280,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tiny encoder, to see that all runs")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all tables there as well")
     given = parser.parse_args()
+    described = describe()
     if given.corpus and not given.tokenizer:
         parser.error("--corpus needs --tokenizer")
     torch.set_num_threads(given.threads)
@@ -294,7 +295,7 @@ def main() -> None:
         compare(size, examples, budget=given.budget, rounds=given.rounds, bf16=given.bf16),
         where_time_goes(size, models.weights(size), examples, budget=given.budget, bf16=given.bf16),
     ]
-    report(tables, json_file=given.json)
+    report(tables, json_file=given.json, described=described)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def test_a_table_is_markdown_and_json(contest: ModuleType) -> None:
 
 def test_a_report_has_command_and_machine(contest: ModuleType, tmp_path: Path, capsys: Any) -> None:
     table = contest.Table("Speed", ("who",), (("a",),))
-    contest.report([table], json_file=tmp_path / "out.json")
+    contest.report([table], json_file=tmp_path / "out.json", described=contest.describe())
     printed = capsys.readouterr().out
     assert "python -m benchmarks." in printed
     assert "cores" in printed
