@@ -48,7 +48,7 @@ COMMANDS: dict[str, Command] = {
     "train": Command("biomux.cli.train", "Train a model by a recipe."),
     "runs": Command("biomux.cli.runs", "List and compare runs."),
     "export": Command("biomux.cli.export", "Make a bundle of a run: what the engine annotates with."),
-    "verify": Command("biomux.cli.verify", "Check a bundle: checksums, contents, and its answers to its own examples."),
+    "verify": Command("biomux.cli.verify", "Check a bundle: its files, and its answers to its examples."),
     "evaluate": Command("biomux.cli.evaluate", "Score a model on corpora."),
     "score": Command("biomux.cli.score", "Score predictions in files."),
     "compare": Command("biomux.cli.compare", "Compare systems, and test whether they differ."),

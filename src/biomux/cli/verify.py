@@ -12,7 +12,7 @@ def command(
         str | None, typer.Argument(help="A bundle's folder, or the name of a shipped one; the usual one if left out.")
     ] = None,
 ) -> None:
-    """Check a bundle: checksums, contents, and its answers to its own examples.
+    """Check a bundle: its files, and its answers to its examples.
 
     Every file is compared with the manifest, the graph is read as bytes and refused if it holds anything but plain arithmetic, the session is opened, and
     the stored examples are annotated: spans must be the same, scores and logits nearly so. The exit code is 0 if all is well and 2 otherwise.
