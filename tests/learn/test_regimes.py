@@ -110,6 +110,7 @@ def test_a_frozen_encoder_stays(tmp_path: Path, kind: str) -> None:
         small.run(tmp_path, network, small.plan("frozen", [DRUGS, ILLS]), small.examples([DRUGS, ILLS], DOCUMENTS))
     )
     assert small.moved(before, network) == names(network, "heads.")
+    assert not network.train().encoder.training, "a frozen encoder has no dropout"
     if kind == "mix":
         assert network.heads["drugs"].weights.shape == (3,)
 

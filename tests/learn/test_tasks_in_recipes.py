@@ -81,6 +81,20 @@ def test_without_joint_training_each_task_has_its_examples(directory: Path) -> N
     }
 
 
+def test_one_head_for_types_of_several_corpora_learns_from_texts_that_all_annotate(
+    directory: Path, tmp_path: Path
+) -> None:
+    """A text that only one of them has says nothing about the other's types."""
+    root = invented.corpora(tmp_path / "corpora", number=12)
+    lines = (root / "ner/BC5CDR/train.tsv").read_text().split("\n\n")
+    put(root, "ner/NCBI-disease/train.tsv", "\n\n".join(lines[:5]).replace("-Chemical", "-Disease") + "\n")
+    task = {"corpus": "bc5cdr[Chemical]", "also": ["ncbi-disease"]}
+    recipe = invented.recipe(tasks={"both": task}, regime={"kind": "single"}, leaks="ignore")
+    built = build(recipe, directory=root)
+    assert built.counts["both"]["documents"] == 5
+    assert built.tasks[0].labels == ("O", "B-Chemical", "I-Chemical", "B-Disease", "I-Disease")
+
+
 def test_a_fraction_is_told(directory: Path) -> None:
     recipe = invented.recipe(
         tasks={"ner": {"corpus": "ncbi-disease"}}, regime={"kind": "single", "settings": {"fraction": 0.25}}

@@ -38,6 +38,13 @@ class Model(nn.Module):
         """Where the weights are."""
         return next(self.parameters()).device
 
+    def train(self, mode: bool = True) -> Model:
+        """An encoder that does not move is read as it will run: without dropout."""
+        super().train(mode)
+        if not any(parameter.requires_grad for parameter in self.encoder.parameters()):
+            self.encoder.eval()
+        return self
+
     def features(self, batch: Batch) -> Features:
         """What the encoder says about a batch."""
         ids, mask, words = (torch.from_numpy(part).to(self.device) for part in (batch.ids, batch.mask, batch.first))
