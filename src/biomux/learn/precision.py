@@ -12,7 +12,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 def choose(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
-    """What "auto" means on a device. A processor without bf16 instructions emulates them, a hundred times slower than fp32."""
+    """What "auto" means on a device. A processor without bf16 instructions emulates them, tens of times slower than fp32."""
     if wanted != "auto":
         return wanted
     if device.type == "cuda":
