@@ -6,6 +6,7 @@ mentions: of gold mentions that overlap within a head the longer is kept and the
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,8 +17,8 @@ from biomux.document import Span
 from biomux.errors import TrainingError
 from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading
 from biomux.tasks.task import Scores
-from biomux.text import pieces as text_pieces
 from biomux.text import sentences, words
+from biomux.text.remembered import splitter
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -105,15 +106,14 @@ class Tagging:
         In a long sentence each word is learned once: in the window whose core it is in; elsewhere it is context. `auxiliaries`
         label the same examples for their own heads.
         """
-        made = Made()
+        made, split = Made(), splitter(tokenizer)
         for document in documents:
             ranges = reading_ranges(document, self.longest)
             made.counts["documents"] += 1
             made.counts["sentences"] += len(ranges)
             made.counts["mentions"] += len(document.spans)
             made.counts["mentions cut by a sentence end"] += _cut(document, ranges)
-            split = text_pieces.split(tokenizer, document.text, ranges)
-            for number, (found, (start, end)) in enumerate(zip(split, ranges, strict=True)):
+            for number, (found, (start, end)) in enumerate(zip(split(document.text, ranges), ranges, strict=True)):
                 inside = [span for span in document.spans if span.start < end and start < span.end]
                 if len(found):
                     source = (document.id, number)
@@ -295,13 +295,9 @@ def _cut(document: Document, ranges: Sequence[Range]) -> int:
     """How many mentions do not lie within one range."""
     if not document.spans:
         return 0
-    starts = np.array([start for start, _ in ranges])
-    ends = np.array([end for _, end in ranges])
-    cut = 0
-    for span in document.spans:
-        at = int(np.searchsorted(starts, span.start, side="right")) - 1
-        cut += bool(at < 0 or span.end > ends[at])
-    return cut
+    starts = [start for start, _ in ranges]
+    places = [(bisect_right(starts, span.start) - 1, span.end) for span in document.spans]
+    return sum(at < 0 or end > ranges[at][1] for at, end in places)
 
 
 def types_in(spans: Sequence[Span]) -> tuple[str, ...]:
