@@ -106,6 +106,15 @@ def test_mistakes_are_told_in_one_sentence(
     assert error.count("\n") == 1
 
 
+def test_several_processes_must_be_told_their_folder(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert biomux(["train", "recipe.yaml"]) == 2
+    assert "give --run" in capsys.readouterr().err
+
+
 def test_runs_are_numbered(tmp_path: Path) -> None:
     assert next_folder(tmp_path / "runs", "a b").name == "a-b-1"
     for name in ("x-1", "x-9", "x-new", "xx-20"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -95,6 +96,10 @@ def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tup
     from biomux.recipes.read import read
 
     recipe = read(name, settings=settings)
+    if run is None and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise UsageError(
+            "BX001", "several processes need to be told the run's folder", hint="give --run, the same for all of them"
+        )
     if quick:
         with _needs_torch():
             from biomux.learn.encoders.at_hand import at_hand

@@ -26,13 +26,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
 import yaml
 from safetensors.torch import load_file
 
+from biomux.engine import machine
 from biomux.errors import BiomuxError, TrainingError
 from biomux.formats import jsonl
 from biomux.formats.source import target
-from biomux.learn import cache, checkpoint, loop, machine
+from biomux.learn import cache, checkpoint, loop
 from biomux.learn.build import Built, build, restore
 from biomux.learn.documents import check as check_corpora
 from biomux.learn.evaluate import predict
@@ -80,8 +82,6 @@ def _run(
 ) -> loop.Progress:
     begun = time.monotonic()
     if recipe.loop.threads:
-        import torch
-
         torch.set_num_threads(recipe.loop.threads)
     own = cache.key(recipe, directory)
     built = _kept(recipe, folder, own)
@@ -90,7 +90,7 @@ def _run(
         built = build(recipe, directory=directory)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
-        _write(folder / "machine.json", {**machine.describe(), "corpora": str(directory) if directory else None})
+        _write(folder / "machine.json", _machine(built, directory, processes))
         _describe(built, folder)
         counts = {name: dict(found) for name, found in built.counts.items()}
         _write(folder / "counts.json", {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None})
@@ -204,6 +204,16 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
             with target(kept) as stream:
                 stream.write(expanded.encode())
         yield
+
+
+def _machine(built: Built, directory: Path | None, processes: Processes) -> dict[str, Any]:
+    return {
+        **machine.describe(also=("torch", "transformers")),
+        "device": str(built.model.device),
+        "threads": torch.get_num_threads(),
+        "processes": processes.number,
+        "corpora": str(directory.resolve()) if directory else None,
+    }
 
 
 def _predicted(built: Built, name: str) -> tuple[Any, list[Document]]:
