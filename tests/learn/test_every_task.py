@@ -14,6 +14,7 @@ from biomux.learn.evaluate import evaluate
 from biomux.recipes.schema import Head
 from biomux.tasks.answers import Answers
 from biomux.tasks.auxiliary import Auxiliary
+from biomux.tasks.check import check_task
 from biomux.tasks.classification import Classification
 from biomux.tasks.masked_words import MaskedWords
 from biomux.tasks.relation import Relations
@@ -121,6 +122,13 @@ CASES: dict[str, tuple[Any, list[Document], Head, float]] = {
     "extent": (Auxiliary("t", "extent", ("Chemical", "Disease"), of="n"), ILLS, PLAIN, 0.8),
     "has-any": (Auxiliary("t", "has-any", ("Chemical",), of="n"), ILLS, Head(kind="pooled"), 0.8),
 }
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("limit", [small.LIMIT, 24])
+def test_a_task_keeps_what_tasks_promise(name: str, limit: int) -> None:
+    task, documents, _, _ = CASES[name]
+    check_task(task, documents, tiny.tokenizer(), limit=limit)
 
 
 @pytest.mark.parametrize("name", CASES)
