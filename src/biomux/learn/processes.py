@@ -3,7 +3,7 @@
 A step of a recipe has `loop.accumulate` batches, whoever reads them. So the result does not depend on how many processes there are,
 but for the order in which numbers are added.
 
-    torchrun --nproc-per-node 2 -m biomux train a/mtl --set loop.accumulate=2
+    torchrun --nproc-per-node 2 -m -- biomux train a/mtl --run runs/two --set loop.accumulate=2
 """
 
 from __future__ import annotations
