@@ -11,7 +11,7 @@ CHECKS = (
     ("ruff", "check", "."),
     ("ruff", "format", "--check", "--quiet", "."),
     ("mypy",),
-    ("pytest", *sys.argv[1:]),
+    ("pytest", "-n", "auto", "--durations", "15", *sys.argv[1:]),
 )
 
 

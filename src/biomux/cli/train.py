@@ -115,9 +115,9 @@ def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -
             "--resume goes on with a run as it was begun",
             hint="leave --run, --set and --quick, or begin another run",
         )
-    from biomux.learn.run import recipe_of
+    from biomux.recipes.read import of_run
 
-    return folder, recipe_of(folder)
+    return folder, of_run(folder)
 
 
 def next_folder(root: Path, name: str) -> Path:

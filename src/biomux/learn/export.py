@@ -173,6 +173,10 @@ def read(run: Path) -> Trained:
         for name, value in weights.items()
         if name.startswith(prefix)
     }
+    # No window is longer than the limit and the two pieces around it: places beyond that are never read.
+    places = "embeddings.position_embeddings.weight"
+    if places in encoder:
+        encoder[places] = encoder[places][: limit + 2]
     return Trained(encoder, config, _heads(weights, tasks), tasks, tokenizer, specials, limit, left_out)
 
 

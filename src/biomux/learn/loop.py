@@ -301,6 +301,9 @@ class _Window:
     """Losses and speed since the last report."""
 
     def __init__(self) -> None:
+        self._empty()
+
+    def _empty(self) -> None:
         self.losses: dict[str, list[float]] = {}
         self.pieces = 0
         self.seconds = 0.0
@@ -316,5 +319,5 @@ class _Window:
             "losses": {head: round(sum(found) / len(found), 5) for head, found in self.losses.items()},
             "pieces_per_second": round(self.pieces / max(self.seconds, 1e-9), 1),
         }
-        self.__init__()  # type: ignore[misc]
+        self._empty()
         return told

@@ -40,7 +40,7 @@ from biomux.learn.documents import check as check_corpora
 from biomux.learn.evaluate import predict
 from biomux.learn.lock import locked
 from biomux.learn.processes import Processes, joined
-from biomux.recipes.read import check
+from biomux.recipes.read import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,17 +150,7 @@ def _keep(built: Built, folder: Path, own: str) -> None:
 
 def resume(folder: Path, **options: Any) -> loop.Progress:
     """Go on with the run in a folder."""
-    return start(recipe_of(folder), folder, **options)
-
-
-def recipe_of(folder: Path) -> Recipe:
-    """The recipe that a run was made with."""
-    path = folder / "recipe.yaml"
-    if not path.is_file():
-        raise TrainingError(
-            "BX405", "there is no run here", where=str(folder), hint="name the folder that `biomux train` made"
-        )
-    return check(yaml.safe_load(path.read_text(encoding="utf-8")), where=str(path))
+    return start(of_run(folder), folder, **options)
 
 
 def directory_of(folder: Path) -> Path | None:
@@ -181,7 +171,7 @@ def writes() -> bool:
 def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
     """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
     kept = folder / "recipe.yaml"
-    if kept.exists() and recipe_of(folder).training() != recipe.training():
+    if kept.exists() and of_run(folder).training() != recipe.training():
         raise TrainingError(
             "BX405",
             "the folder holds a run of another recipe",
@@ -199,7 +189,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
             "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
         ) from None
     with locked(folder):
-        if not kept.exists() or recipe_of(folder) != recipe:
+        if not kept.exists() or of_run(folder) != recipe:
             expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
             with target(kept) as stream:
                 stream.write(expanded.encode())
