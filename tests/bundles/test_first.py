@@ -1,0 +1,139 @@
+"""The bundle that comes with Biomux, as a user has it."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import biomux
+from biomux.document import Document
+from biomux.engine import verify
+from biomux.engine.load import find
+
+if TYPE_CHECKING:
+    from biomux.engine.annotator import Annotator
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GOLDEN = Path(__file__).with_name("first.golden.jsonl")
+AGREEMENT = 0.97
+"""The share of the golden mentions that another processor's arithmetic must give too: int8 rounds differently here and there."""
+
+
+@pytest.fixture(scope="module")
+def tagger() -> Annotator:
+    return biomux.load()
+
+
+def texts() -> dict[str, str]:
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.txt"))}
+
+
+def rows(document: Document) -> list[tuple[int, int, str, str]]:
+    return [(span.start, span.end, span.type, document.mention(span)) for span in document.spans]
+
+
+def test_it_is_whole_and_small() -> None:
+    folder = find(None)
+    assert all(check.error is None for check in verify.verify(folder))
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 25_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "mention", "type_"),
+    [
+        ("Aspirin and ibuprofen inhibit cyclooxygenase.", "Aspirin", "chemical"),
+        ("Patients with breast cancer were given tamoxifen.", "tamoxifen", "chemical"),
+        ("Patients with breast cancer were given tamoxifen.", "breast cancer", "disease"),
+        ("Mutations of BRCA1 and TP53 were found.", "BRCA1", "gene"),
+        ("Mutations of BRCA1 and TP53 were found.", "TP53", "gene"),
+        ("Escherichia coli was grown overnight.", "Escherichia coli", "species"),
+        ("C57BL/6 mice were purchased.", "C57BL/6", "strain"),
+        ("HeLa cells were transfected.", "HeLa", "cell line"),
+    ],
+)
+def test_easy_mentions_are_found(tagger: Annotator, text: str, mention: str, type_: str) -> None:
+    document = tagger(text)
+    assert (text.index(mention), type_) in {(span.start, span.type) for span in document.spans}
+
+
+def test_mentions_are_slices_and_scores_are_shares(tagger: Annotator) -> None:
+    for document in tagger.annotate(Document(name, text) for name, text in texts().items()):
+        assert document.spans
+        for span in document.spans:
+            assert (
+                document.mention(span)
+                == document.text[span.start : span.end]
+                == document.text[span.start : span.end].strip()
+            )
+            assert span.score is not None
+            assert 0 <= span.score <= 1
+            assert span.head in tagger.heads
+
+
+def test_every_head_can_be_asked_alone(tagger: Annotator) -> None:
+    text = texts()["abstract"]
+    everything = tagger(text, heads=tagger.heads)
+    for head in tagger.heads:
+        alone = tagger(text, heads=[head])
+        assert [span for span in everything.spans if span.head == head] == list(alone.spans)
+
+
+def test_answers_do_not_depend_on_batch_threads_or_order(tagger: Annotator) -> None:
+    documents = [Document(name, text) for name, text in texts().items()]
+    expected = {document.id: document for document in tagger.annotate(documents)}
+    for threads in (1, 2):
+        other = biomux.load(threads=threads)
+        for budget in (64, 700, 4096):
+            varied = replace(other, budget=budget)
+            for document in varied.annotate(reversed(documents)):
+                assert document == expected[document.id]
+
+
+def test_a_document_of_fifty_thousand_words_is_read_whole(tagger: Annotator) -> None:
+    joined = "\n\n".join(texts().values())
+    text = "\n\n".join([joined] * (50_000 // len(joined.split()) + 1))
+    document = tagger(text)
+    assert document.coverage is not None
+    read = sum(end - start for start, end in document.coverage)
+    assert read == len(text) - sum(map(str.isspace, text)) + sum(
+        sum(map(str.isspace, text[start:end])) for start, end in document.coverage
+    )
+    period = len(joined) + 2
+    once = [(span.start, span.end, span.type) for span in tagger(joined).spans]
+    again = {
+        (span.start - period, span.end - period, span.type)
+        for span in document.spans
+        if period <= span.start < 2 * period
+    }
+    assert set(once) == again
+
+
+def test_the_card_in_the_docs_is_the_bundles() -> None:
+    docs = Path(__file__).parents[2] / "docs" / "model-card.md"
+    assert docs.read_text(encoding="utf-8") == (find(None) / "card.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_get_the_answers_that_were_looked_at(tagger: Annotator) -> None:
+    """Rewrite the golden file with BIOMUX_GOLDEN=write after looking at the difference."""
+    found = {
+        document.id: rows(document)
+        for document in tagger.annotate(Document(name, text) for name, text in texts().items())
+    }
+    if os.environ.get("BIOMUX_GOLDEN") == "write":
+        lines = [json.dumps({"id": name, "spans": spans}, ensure_ascii=False) for name, spans in found.items()]
+        GOLDEN.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    golden = {
+        row["id"]: [tuple(span) for span in row["spans"]]
+        for row in map(json.loads, GOLDEN.read_text(encoding="utf-8").splitlines())
+    }
+    assert golden.keys() == found.keys()
+    wanted = {(name, *span) for name, spans in golden.items() for span in spans}
+    given = {(name, *span) for name, spans in found.items() for span in spans}
+    assert len(wanted & given) >= AGREEMENT * len(wanted | given), sorted(wanted ^ given)
+    stop = {"the", "of", "and", "in", "with", "a", "was", "were", "for", "to", "by"}
+    assert not [row for row in given if row[4].lower() in stop]
