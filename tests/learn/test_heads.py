@@ -13,10 +13,9 @@ import tiny
 import torch
 from learn import small
 
-import biomux.learn.objectives
 from biomux.engine.packing import lay_out
 from biomux.errors import RecipeError
-from biomux.learn import precision
+from biomux.learn import objectives, precision
 from biomux.learn.build import make_head
 from biomux.learn.heads import HEADS, masked_words
 from biomux.learn.heads.answer import NEVER
@@ -153,7 +152,7 @@ def test_objectives_are_sums_over_positions() -> None:
 
 
 def test_examples_in_docstrings_run() -> None:
-    folder = Path(biomux.learn.objectives.__file__).parent
+    folder = Path(objectives.__file__).parent
     for path in folder.glob("*.py"):
         if path.stem != "__init__":
             module = importlib.import_module(f"biomux.learn.objectives.{path.stem}")

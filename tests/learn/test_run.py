@@ -20,6 +20,7 @@ from safetensors.torch import save_file as write_file
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
 from biomux.learn import checkpoint, lock, optimizers, run
+from biomux.recipes.read import of_run
 
 TESTS = Path(__file__).parent.parent
 
@@ -77,7 +78,7 @@ def test_another_recipe_is_refused_and_one_that_says_the_same_otherwise_is_not(f
     text = (finished / "recipe.yaml").read_text()
     (finished / "recipe.yaml").write_text("# a comment\n" + text.replace("documents: null\n", ""))
     run.start(invented.recipe(about="The same."), finished, directory=directory)
-    assert run.recipe_of(finished).about == "The same."
+    assert of_run(finished).about == "The same."
 
 
 def test_development_scores_are_taken_as_seldom_as_asked(directory: Path, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_sentence_on_one_line_split_again_is_itself(case: str) -> None:
 @settings(deadline=None, max_examples=25)
 @given(st.text(alphabet=".?! \n\r()[]\"'aA1,-•…。", min_size=1, max_size=6))
 def test_time_is_linear_whatever_is_repeated(unit: str) -> None:
-    assert seconds(unit * (30_000 // len(unit))) < 2.0
+    assert seconds(unit * (30_000 // len(unit))) < 4.0
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def _line_start(text: str, low: int, end: int) -> int:
 
 
 def _width(text: str, start: int, low: int, high: int) -> int:
-    """The longest line of the paragraph near `start`: what its margin was, if it has one. At most some ten lines are looked at."""
+    """The longest line of the paragraph near `start`: what its margin was, if it has one."""
     before = PARAGRAPH.split(text[max(low, start - 4 * WIDE) : start])[-1]
     after = PARAGRAPH.split(text[start : min(high, start + 8 * WIDE)], maxsplit=1)[0]
-    return max(len(line.strip()) for line in LINE_BREAK.split(before + after))
+    return max(map(len, map(str.strip, (before + after).splitlines())), default=0)

@@ -1,0 +1,12 @@
+"""What every test may rely on, wherever it is run."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+# Tests share the machine's cores: two threads that wait for each other on a busy core take a hundred times as long as one.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell starts background jobs with Ctrl-C ignored, and children inherit that; tests of Ctrl-C need it to be heard.
+signal.signal(signal.SIGINT, signal.default_int_handler)
