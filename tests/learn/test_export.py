@@ -211,3 +211,28 @@ def test_damaged_runs_are_refused(tmp_path: Path) -> None:
         biomux.load(folder)
     with pytest.raises(TrainingError, match="BX406"):
         export(folder, tmp_path / "bundle", measure=False)
+
+
+def test_a_last_fit_ships_its_weights_with_the_choices_of_the_run_before(
+    run: Path, corpora: Path, tmp_path: Path
+) -> None:
+    """Temperatures and gate are those of the weights that have not seen the development data; the graph is the last fit's."""
+    last = tiny.run(tmp_path / "last", seed=5)
+    options: dict[str, Any] = {"tolerance": 100, "directory": corpora, "limit": 10, "threads": 1}
+    chosen = export(run, tmp_path / "chosen", **options)
+    assert export(last, tmp_path / "bundle", chosen_on=run, **options) == chosen
+    before, after = bundle.read(tmp_path / "chosen"), bundle.read(tmp_path / "bundle")
+    assert after.temperatures == before.temperatures
+    assert (tmp_path / "bundle" / "calibration.json").read_bytes() == (
+        tmp_path / "chosen/calibration.json"
+    ).read_bytes()
+    export(last, tmp_path / "alone", precision="int8", measure=False)
+    assert (tmp_path / "bundle/graph.onnx").read_bytes() == (tmp_path / "alone/graph.onnx").read_bytes()
+    assert "have learned the development data too" in (tmp_path / "bundle" / "card.md").read_text()
+    assert all(check.error is None for check in verify.verify(tmp_path / "bundle"))
+
+
+def test_choices_come_from_a_run_with_the_same_heads(run: Path, corpora: Path, tmp_path: Path) -> None:
+    other = tiny.run(tmp_path / "other", tasks=tiny.TASKS[:1])
+    with pytest.raises(BundleError, match="other heads"):
+        export(run, tmp_path / "bundle", chosen_on=other, directory=corpora, threads=1)

@@ -196,3 +196,12 @@ def test_every_regime_gives_an_objective_for_each_head() -> None:
         assert plan.objectives == tuple(Objective(loss, head) for head, loss in heads.items())
         assert isinstance(plan, Plan)
         assert isinstance(plan.draw, Draw)
+
+
+def test_mixed_batches_can_carry_auxiliary_labels() -> None:
+    """The examples of the task itself are drawn as ever; each also moves the heads that follow from it."""
+    tasks = auxiliaries()
+    plan = small.plan("mixed", tasks, joint=True, exponent=0.5)
+    made = small.examples(tasks, {"ills": DOCUMENTS["ills"]}, joint=plan.joint)
+    assert {example.task for example in made} == {"ills"}
+    assert {frozenset(example.labels) for example in made} == {frozenset(task.name for task in tasks)}

@@ -20,7 +20,9 @@ from safetensors.torch import save_file as write_file
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
 from biomux.learn import checkpoint, lock, optimizers, run
+from biomux.learn.build import build
 from biomux.recipes.read import of_run
+from biomux.recipes.schema import Recipe
 
 TESTS = Path(__file__).parent.parent
 
@@ -288,3 +290,39 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
+
+
+def test_a_run_can_go_on_from_another_with_its_heads(finished: Path, directory: Path, tmp_path: Path) -> None:
+    """A last fit on train and devel together: at the first step everything is what the first run ended with."""
+    before = load_file(finished / "model.safetensors")
+    kept = build(_last_fit(finished), directory=directory).model.state_dict()
+    fresh = build(_last_fit(finished, heads="fresh"), directory=directory).model.state_dict()
+    assert all(torch.equal(kept[name], value) for name, value in before.items())
+    assert all(torch.equal(fresh[name], value) == name.startswith("encoder.") for name, value in before.items())
+    run.start(_last_fit(finished), tmp_path / "last", directory=directory)
+    assert not same_weights(tmp_path / "last" / "model.safetensors", finished / "model.safetensors")
+
+
+def test_heads_that_cannot_be_kept_are_named(finished: Path, directory: Path) -> None:
+    with pytest.raises(TrainingError, match=r"head 'drugs' cannot be kept.*another kind"):
+        build(_last_fit(finished, head={"kind": "two-layer"}), directory=directory)
+    described = json.loads((finished / "model.json").read_text())
+    try:
+        (finished / "model.json").write_text(json.dumps(described | {"tasks": described["tasks"][:1]}))
+        with pytest.raises(TrainingError, match=r"head 'genes' cannot be kept.*not there"):
+            build(_last_fit(finished), directory=directory)
+    finally:
+        (finished / "model.json").write_text(json.dumps(described))
+
+
+def test_heads_can_only_be_kept_from_a_run() -> None:
+    with pytest.raises(RecipeError, match=r"name it in model\.encoder\.run"):
+        invented.recipe(model={"encoder": {"kind": "random"}, "heads": "kept"})
+
+
+def _last_fit(finished: Path, **model: Any) -> Recipe:
+    first = invented.recipe().model_dump(mode="json")
+    for task in first["tasks"].values():
+        task["train"] = ["train", "devel"]
+    encoder = first["model"]["encoder"] | {"run": str(finished)}
+    return Recipe.model_validate(first | {"model": {**first["model"], "encoder": encoder, "heads": "kept", **model}})

@@ -23,6 +23,10 @@ def command(
         Path | None, typer.Option(help="A YAML or JSON file of plain types: name → sources [head, type], rule.")
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to measure with; all by default.")] = None,
+    chosen_on: Annotated[
+        Path | None,
+        typer.Option(help="The run that RUN went on from to learn the development data too: measure with its weights."),
+    ] = None,
     no_gate: Annotated[
         bool, typer.Option("--no-gate", help="Measure and calibrate nothing: needs no corpora; the card says so.")
     ] = False,
@@ -41,6 +45,7 @@ def command(
         biomux export runs/first bundles/first
         biomux export runs/first bundles/exact --precision fp32
         biomux export runs/first bundles/quick --precision int8 --no-gate
+        biomux export runs/first-final bundles/first --chosen-on runs/first
     """
     from biomux.cli.display import amount, note, table
 
@@ -62,6 +67,7 @@ def command(
         directory=corpora,
         types=_types(types) if types else None,
         threads=threads,
+        chosen_on=chosen_on,
         listen=note,
     )
     if measured.fp32:

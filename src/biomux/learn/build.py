@@ -22,6 +22,7 @@ from biomux.learn.heads import HEADS
 from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.learn.regimes import REGIMES
+from biomux.recipes.schema import Task as TaskPart
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from biomux.document import Document
     from biomux.learn.plan import Plan
     from biomux.recipes.schema import Head, Recipe
-    from biomux.recipes.schema import Task as TaskPart
     from biomux.tasks.examples import Example
     from biomux.tasks.task import Asking, Task
 
@@ -79,6 +79,8 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
     encoder, tokenizer, specials = _encoder(recipe, documents)
     model = make_model(recipe, tasks, encoder, tokenizer)
+    if recipe.model.heads == "kept":
+        _keep_heads(recipe, tasks, model)
     plan = _plan(recipe, tasks, model)
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
     if plan.draw.fraction < 1:
@@ -126,7 +128,8 @@ def make_examples(
     examples: list[Example] = []
     counts: dict[str, Counter[str]] = {}
     for task in tasks:
-        if joint and isinstance(task, Auxiliary) and task.which != "has-any":
+        followed = isinstance(task, Auxiliary) and any(one.name == task.of for one in tasks)
+        if joint and followed and isinstance(task, Auxiliary) and task.which != "has-any":
             continue
         if isinstance(task, Tagging):
             followers = [one for one in tasks if joint and isinstance(one, Auxiliary) and one.of == task.name]
@@ -154,6 +157,11 @@ def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
         for split in ("devel", "test"):
             if split not in task.train:
                 held[f"{name}/{split}"] = library.part(task, split)
+    own = {one.partition("[")[0] for task in recipe.tasks.values() for one in (task.corpus, *task.also)}
+    for corpus in recipe.hold_out:
+        if corpus not in own:
+            for split in ("devel", "test"):
+                held[f"{corpus}/{split}"] = library.part(TaskPart(corpus=corpus), split)
     return held
 
 
@@ -184,6 +192,21 @@ def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[A
         return from_run.load(Path(settings.run), dropout=settings.dropout)
     made = ENCODERS[settings.kind].make(settings, (document.text for group in documents.values() for document in group))
     return made.encoder, made.tokenizer, made.specials
+
+
+def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
+    """Let each head go on from what it was in the run that the encoder comes from."""
+    folder = Path(recipe.model.encoder.run or "")
+    for name, weights in from_run.heads(folder, tasks).items():
+        try:
+            model.heads[name].load_state_dict(weights)
+        except RuntimeError:
+            raise TrainingError(
+                "BX405",
+                f"the head {name!r} cannot be kept: in the run to begin from it is of another kind or size",
+                where=str(folder),
+                hint="set model.heads=fresh, or give it the same head",
+            ) from None
 
 
 def _default_head(task: Task, usual: Head) -> Head:

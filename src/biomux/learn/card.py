@@ -40,6 +40,7 @@ def card(
     graph_size: int,
     left_out: Sequence[str] = (),
     chosen: Mapping[str, Chosen] | None = None,
+    chosen_on: str | None = None,
 ) -> str:
     """The card in Markdown."""
     parts = [
@@ -52,11 +53,18 @@ def card(
         + _heads(recipe, tasks, temperatures)
         + (f"\n\nTrained beside these, and not part of the bundle: {', '.join(left_out)}." if left_out else ""),
         *(["## Types\n\n" + _types(chosen)] if chosen else []),
-        "## Scores\n\n" + _scores(run, gate),
+        "## Scores\n\n" + (_JUDGED.format(run=chosen_on) + "\n\n" if chosen_on else "") + _scores(run, gate),
         "## Training\n\n" + _training(run, recipe),
         "## Data\n\n" + "\n".join(_corpus(task.name, recipe) for task in tasks),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+_JUDGED = (
+    "The weights that are shipped have learned the development data too, so that nothing measured on it with them would mean anything. "
+    "What follows, and the temperatures, thresholds and merging rules, were measured with the weights that they went on from "
+    "(`{run}`), which had not."
+)
 
 
 def _heads(recipe: Recipe, tasks: Sequence[Tagging], temperatures: Mapping[str, float]) -> str:

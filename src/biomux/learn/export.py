@@ -91,24 +91,29 @@ def export(
     directory: Path | None = None,
     types: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    chosen_on: Path | None = None,
     listen: Callable[[str], None] = lambda _: None,
 ) -> gate.Gate:
     """Write the best weights of a run as a bundle; the folder appears under its name only when whole.
 
     `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
     is the most development documents of a head. `types` are the plain types, as `biomux.engine.types` describes them.
+    `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
+    those that are measured, and precision, temperatures, thresholds and merging are what suits them.
     """
     if target.exists():
         raise BundleError("BX504", "the target exists already", where=str(target), hint="remove it or name another")
     trained = read(run)
     recipe = of_run(run)
+    judged = trained if chosen_on is None else _same_heads(read(chosen_on), trained, chosen_on)
+    choosing = recipe if chosen_on is None else of_run(chosen_on)
     if trained.left_out:
         listen(f"left out, since only heads that tag have a graph so far: {', '.join(trained.left_out)}")
-    documents = gate.development(recipe, directory=directory, limit=limit) if measure else {}
+    documents = gate.development(choosing, directory=directory, limit=limit) if measure else {}
     documents = {task.name: documents[task.name] for task in trained.tasks if documents.get(task.name)}
-    measured, content = _through_the_gate(trained, documents, precision, tolerance, threads, listen)
-    measured = replace(measured, split=recipe.development.split if documents else "")
-    annotator = trained.annotator(content, threads=threads)
+    measured, content = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
+    measured = replace(measured, split=choosing.development.split if documents else "")
+    annotator = judged.annotator(content, threads=threads)
     temperatures, curves, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
     chosen: dict[str, merging.Chosen] = {}
@@ -116,6 +121,9 @@ def export(
         listen("choosing how heads of one type are merged")
         chosen = merging.choose_all(annotator, documents, recipe.types)
         plain = merging.to_json(chosen)
+    if judged is not trained:
+        content = trained.graph(gate.named(measured.chosen, layers=int(trained.config["num_hidden_layers"])))
+        annotator = replace(trained.annotator(content, threads=threads), temperatures=temperatures)
     parts: dict[str, bytes] = {
         "graph.onnx": content,
         "tokenizer.json": trained.tokenizer.to_str().encode(),
@@ -132,6 +140,7 @@ def export(
             graph_size=len(content),
             left_out=trained.left_out,
             chosen=chosen,
+            chosen_on=choosing.name if judged is not trained else None,
         ).encode(),
     }
     if plain:
@@ -178,6 +187,16 @@ def read(run: Path) -> Trained:
     if places in encoder:
         encoder[places] = encoder[places][: limit + 2]
     return Trained(encoder, config, _heads(weights, tasks), tasks, tokenizer, specials, limit, left_out)
+
+
+def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
+    """The run whose weights are measured; refused if it has other heads than the one that is shipped."""
+    if judged.tasks != trained.tasks or judged.config != trained.config:
+        raise _cannot(
+            f"{place} has other heads, or another encoder, than the run to export",
+            hint="name the run that it went on from with --chosen-on",
+        )
+    return judged
 
 
 def _through_the_gate(

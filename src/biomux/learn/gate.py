@@ -52,6 +52,11 @@ def ladder(layers: int) -> tuple[Mix, ...]:
     )
 
 
+def named(name: str, *, layers: int) -> Mix:
+    """The mix of that name."""
+    return next(mix for mix in (FP32, *ladder(layers)) if mix.name == name)
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """What was measured: strict F1 (0..1) of each head at fp32 and with each mix that was tried, the last of which was taken."""

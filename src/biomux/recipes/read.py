@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -16,10 +16,27 @@ from biomux.recipes.schema import Recipe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Found = TypeVar("Found", bound=BaseModel)
+
 
 def read(name: str, *, settings: Sequence[str] = ()) -> Recipe:
     """The recipe of a path or of a name such as `a/mtl`, with `settings` such as `loop.epochs=2` put in."""
+    raw, where = plain(name)
+    for setting in settings:
+        put(raw, *parsed(setting))
+    return check(raw, where=where)
+
+
+def plain(name: str) -> tuple[dict[str, Any], str]:
+    """What stands in a recipe, unchecked, and where it stands."""
     text, where = _text(name)
+    return mapping(
+        text, where=where, what="a recipe is a mapping with the keys name, tasks, model, regime, loop"
+    ), where
+
+
+def mapping(text: str, *, where: str, what: str) -> dict[str, Any]:
+    """The mapping that a YAML text holds; `what` says what it should have been."""
     try:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -27,19 +44,22 @@ def read(name: str, *, settings: Sequence[str] = ()) -> Recipe:
             "BX301", f"not valid YAML: {' '.join(str(error).split())}", where=where, hint="check the indentation"
         ) from None
     if not isinstance(raw, dict):
-        raise RecipeError("BX301", "a recipe is a mapping with the keys name, tasks, model, regime, loop", where=where)
-    for setting in settings:
-        _put(raw, setting)
-    return check(raw, where=where)
+        raise RecipeError("BX301", what, where=where)
+    return raw
 
 
 def check(raw: dict[str, Any], *, where: str) -> Recipe:
     """A recipe from plain data; every mistake is named at once, each with its path."""
+    return checked(Recipe, raw, where=where, hint="see docs/recipes.md")
+
+
+def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) -> Found:
+    """Plain data as what it should be, or an error that names every mistake."""
     try:
-        return Recipe.model_validate(raw)
+        return part.model_validate(raw)
     except ValidationError as error:
-        said = "; ".join(_sentence(dict(problem)) for problem in error.errors())
-        raise RecipeError("BX302", said, where=where, hint="see docs/recipes.md") from None
+        said = "; ".join(_sentence(dict(problem), part) for problem in error.errors())
+        raise RecipeError("BX302", said, where=where, hint=hint) from None
 
 
 def of_run(folder: Path) -> Recipe:
@@ -76,36 +96,42 @@ def _text(name: str) -> tuple[str, str]:
     return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
 
 
-def _put(raw: dict[str, Any], setting: str) -> None:
+def parsed(setting: str) -> tuple[str, Any]:
+    """The path and the value of a setting such as `loop.epochs=2`."""
     path, equals, value = setting.partition("=")
     if not equals or not path:
         raise RecipeError(
             "BX304", f"{setting!r} is not of the form a.b=value", where="--set", hint="for instance loop.epochs=2"
         )
+    try:
+        return path, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise RecipeError("BX304", f"the value of {path!r} is not valid YAML", where="--set") from None
+
+
+def put(raw: dict[str, Any], path: str, value: Any) -> None:
+    """Put a value at a path such as `loop.epochs`; parts that are not there yet are made."""
     *parents, last = path.split(".")
     place = raw
     for parent in parents:
         place = place.setdefault(parent, {})
         if not isinstance(place, dict):
             raise RecipeError("BX304", f"{parent!r} in {path!r} is not a mapping", where="--set")
-    try:
-        place[last] = yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise RecipeError("BX304", f"the value of {path!r} is not valid YAML", where="--set") from None
+    place[last] = value
 
 
-def _sentence(problem: dict[str, Any]) -> str:
+def _sentence(problem: dict[str, Any], whole: type[BaseModel]) -> str:
     place = [str(part) for part in problem["loc"]]
     path = " → ".join(place)
     if problem["type"] != "extra_forbidden":
         return f"{path}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
-    near = difflib.get_close_matches(place[-1], _keys(place[:-1]), n=1)
+    near = difflib.get_close_matches(place[-1], _keys(place[:-1], whole), n=1)
     return f"{path}: unknown key" + (f", did you mean {near[0]!r}?" if near else "")
 
 
-def _keys(path: Sequence[str]) -> list[str]:
-    """The keys that the part of the recipe at a path may have."""
-    part: type[BaseModel] = Recipe
+def _keys(path: Sequence[str], whole: type[BaseModel]) -> list[str]:
+    """The keys that the part at a path may have."""
+    part = whole
     for key in path:
         field = part.model_fields.get(key)
         if field is None:

@@ -115,10 +115,20 @@ class Encoder(Part):
 
 
 class ModelPart(Part):
-    """One encoder, and the head that a task has unless it names its own."""
+    """One encoder, and the head that a task has unless it names its own.
+
+    `heads` "kept": where the encoder is that of another run, each head goes on from what it was there; "fresh": it begins anew.
+    """
 
     encoder: Encoder
     head: Head = Head()
+    heads: Literal["fresh", "kept"] = "fresh"
+
+    @model_validator(mode="after")
+    def _kept_heads_come_from_a_run(self) -> Self:
+        if self.heads == "kept" and self.encoder.run is None:
+            raise ValueError("heads can only be kept from a run: name it in model.encoder.run")
+        return self
 
 
 class Regime(Part):
@@ -167,6 +177,9 @@ class Recipe(Part):
     """Everything that makes a run. With `documents`, at most so many of each split of each corpus are read, spread over the whole.
 
     `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`.
+
+    `hold_out` names further corpora: what stands in their development and test parts is not trained on either, so that a baseline leaves out
+    what the system beside it leaves out.
     """
 
     name: str
@@ -175,6 +188,7 @@ class Recipe(Part):
     table: str | None = None
     leaks: Literal["filter", "report", "ignore"] = "filter"
     documents: Annotated[int, Field(ge=1)] | None = None
+    hold_out: tuple[str, ...] = ()
     tasks: dict[str, Task]
     model: ModelPart
     regime: Regime = Regime()

@@ -1,4 +1,4 @@
-"""The encoder that another run ended with: paper A's Frozen2, paper B's refined encoder. Heads are not taken over."""
+"""What another run ended with: its encoder (paper A's Frozen2, paper B's refined encoder), and its heads where they are to go on."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from tokenizers import Tokenizer
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.learn import encoders
+from biomux.tasks import restored
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from torch import nn
+    from torch import Tensor, nn
+
+    from biomux.tasks.task import Task
 
 PREFIX = "encoder."
 
@@ -40,3 +44,25 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, S
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return encoder, tokenizer, Specials(**described["specials"])
+
+
+def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
+    """The weights of the heads that a run has for these tasks, by task; BX405 if it lacks one or knows other labels for it."""
+    described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    known = {one["name"]: restored(one) for one in described["tasks"]}
+    weights = load_file(folder / "model.safetensors")
+    found: dict[str, dict[str, Tensor]] = {}
+    for task in tasks:
+        if task.name not in known or known[task.name].labels != task.labels:
+            what = "has other labels" if task.name in known else "is not there"
+            raise TrainingError(
+                "BX405",
+                f"the head {task.name!r} cannot be kept: in the run to begin from it {what}",
+                where=str(folder),
+                hint="set model.heads=fresh, or train the same tasks",
+            )
+        prefix = f"heads.{task.name}."
+        found[task.name] = {
+            name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)
+        }
+    return found

@@ -20,7 +20,11 @@ def plan(
     fraction: float = 1.0,
     by: Literal["sentences", "documents"] = "sentences",
     weights: Mapping[str, float] | None = None,
+    joint: bool = False,
 ) -> Plan:
-    """Everything moves; how often a task is drawn follows its size to the power of `exponent`."""
+    """Everything moves; how often a task is drawn follows its size to the power of `exponent`.
+
+    With `joint`, auxiliary tasks label the examples of the task they follow from, as in paper D, in place of examples of their own.
+    """
     draw = Draw("mixed", exponent, last_exponent, boost or {}, keep_empty, fraction, by)
-    return Plan(draw, objectives(heads, weights))
+    return Plan(draw, objectives(heads, weights), joint=joint)
