@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,3 +141,37 @@ def test_nothing_to_compare_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "nothing to compare" in capsys.readouterr().err
     assert run(["compare", str(tmp_path), str(tmp_path)]) == 2
     assert "BX704" in capsys.readouterr().err
+
+
+def test_scores_are_written_into_the_card_of_a_bundle(
+    bundle: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "own"
+    shutil.copytree(bundle, own)
+    before = (own / "card.md").read_text()
+    notes = tmp_path / "notes.md"
+    notes.write_text("### Seen by eye\n\nIt takes bexol for a gene.\n")
+    line = ["evaluate", str(own), "bc5cdr", "--corpora", str(root), "--threads", "1", "--card"]
+    assert run([*line, "--notes", str(notes)]) == 0
+    card = (own / "card.md").read_text()
+    assert card.startswith(before.rstrip("\n"))
+    assert "| bc5cdr | Chemical | 2 |" in card
+    assert "|corpus:bc5cdr|" in card
+    assert card.index("Seen by eye") < card.index("### Signatures")
+    assert run(["verify", str(own)]) == 0
+    assert run(line) == 0
+    again = (own / "card.md").read_text()
+    assert again.count("## Scores on text that was held out") == 1
+    assert "Seen by eye" not in again
+
+
+def test_a_card_needs_a_bundle_and_notes_need_a_card(
+    bundle: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder = tiny.run(tmp_path / "run")
+    notes = tmp_path / "notes.md"
+    notes.write_text("x")
+    assert run(["evaluate", str(run_folder), "bc5cdr", "--corpora", str(root), "--card"]) == 2
+    assert "no bundle with a card" in capsys.readouterr().err
+    assert run(["evaluate", str(bundle), "bc5cdr", "--corpora", str(root), "--notes", str(notes)]) == 2
+    assert "give --card too" in capsys.readouterr().err

@@ -45,6 +45,19 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
     ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="Write the scores into the card of the bundle that is scored.")
+    ] = False,
+    notes: Annotated[
+        Path | None,
+        typer.Option(
+            "--notes",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="With --card: Markdown about what you saw by eye.",
+        ),
+    ] = None,
     keep_seen: Annotated[
         bool, typer.Option("--keep-seen", help="Keep documents that stand in corpora the model was trained on.")
     ] = False,
@@ -68,6 +81,7 @@ def command(
         biomux evaluate bundle/ all --no-cross --json
         biomux evaluate bundle/ tmvar3 --map Gene=jnlpba/protein --errors 3
         biomux evaluate bundle/ biored --types gene --map GeneOrGeneProduct=gene --limit 50
+        biomux evaluate bundle/ all --card -o scores/bundle
     """
     from contextlib import nullcontext
 
@@ -77,13 +91,19 @@ def command(
     from biomux.engine.load import find
     from biomux.errors import UsageError
     from biomux.formats.source import folder_target
+    from biomux.report import card as cards
     from biomux.report import columns, evaluate, scored
     from biomux.report.model_heads import heads_of
     from biomux.scoring import mapping
 
     if heads and types:
         raise UsageError("BX001", "--heads and --types exclude each other", hint="give one of them")
+    if notes is not None and not card:
+        raise UsageError("BX001", "--notes are for the card", hint="give --card too")
+    said = notes.read_text(encoding="utf-8", errors="replace") if notes is not None else ""
     folder = find(model)
+    if card:
+        cards.check(folder)
     annotator = biomux.load(folder, threads=threads)
     known = heads_of(annotator, folder)
     planned = columns.plan(
@@ -113,6 +133,8 @@ def command(
         content = scored.to_json(output.name if output else folder.resolve().name, found, model=folder.resolve().name)
         if place is not None:
             scored.write_scores(place, content)
+    if card:
+        cards.put(folder, content, notes=said)
     show(content, errors=errors, as_json=as_json)
 
 
