@@ -84,10 +84,10 @@ def markdown(table: Table) -> str:
 
 
 def _types(columns: Sequence[Mapping[str, Any]]) -> Table:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             _title(column),
-            name,
+            str(name),
             f"{one['tp'] + one['fn']:,}",
             percent(one["precision"]),
             percent(one["recall"]),
