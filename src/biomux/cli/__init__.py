@@ -47,11 +47,15 @@ COMMANDS: dict[str, Command] = {
     "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),
     "train": Command("biomux.cli.train", "Train a model by a recipe."),
     "runs": Command("biomux.cli.runs", "List and compare runs."),
+    "study": Command("biomux.cli.study", "Run a study: recipes over recipes."),
+    "transfer": Command("biomux.cli.transfer", "Find out which task helps which."),
+    "tasks": Command("biomux.cli.tasks", "Compare the tasks of runs."),
     "export": Command("biomux.cli.export", "Make a bundle of a run: what the engine annotates with."),
     "verify": Command("biomux.cli.verify", "Check a bundle: its files, and its answers to its examples."),
     "evaluate": Command("biomux.cli.evaluate", "Score a model on corpora."),
     "score": Command("biomux.cli.score", "Score predictions in files."),
     "compare": Command("biomux.cli.compare", "Compare systems, and test whether they differ."),
+    "report": Command("biomux.cli.report", "Make a page of runs, scores and studies, to look at and to print."),
 }
 """Name → where it is and what it does, in the order of `biomux --help`."""
 

@@ -88,7 +88,7 @@ class Result:
 
 def systems_of(arguments: Sequence[str]) -> list[System]:
     """Systems from FOLDER or LABEL=FOLDER; folders of one label are its seeds."""
-    split = [_argument(argument) for argument in arguments]
+    split = [argument_of(argument) for argument in arguments]
     read = [(label, folder, scored.read(Path(folder), system=label or None)) for label, folder in split]
     plain = [one.system for label, _, one in read if not label]
     groups: dict[str, list[Scored]] = {}
@@ -137,7 +137,7 @@ def compare_systems(
     shared = [name for name in systems[0].seeds[0].columns if all(name in system.columns() for system in systems)]
     if not shared:
         raise ScoreError("BX704", "the systems have no column in common", hint="score them on the same corpora")
-    remarks = _remarks(systems, shared)
+    remarks = remarks_on(systems, shared)
     values = {
         column: {
             system.name: tuple(figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds)
@@ -202,7 +202,8 @@ def spread(values: Sequence[float]) -> dict[str, float | None]:
     return {"mean": round(float(np.mean(values)), 12), "sd": sd}
 
 
-def _argument(argument: str) -> tuple[str, str]:
+def argument_of(argument: str) -> tuple[str, str]:
+    """LABEL=PATH as both; the label is empty if there is none. A path with an equals sign that exists is a path."""
     label, equals, folder = argument.partition("=")
     return (label, folder) if equals and folder and not Path(argument).exists() else ("", argument)
 
@@ -211,7 +212,7 @@ def _first(systems: Sequence[System], column: str) -> Mapping[str, Any]:
     return systems[0].seeds[0].columns[column]
 
 
-def _remarks(systems: Sequence[System], shared: Sequence[str]) -> list[str]:
+def remarks_on(systems: Sequence[System], shared: Sequence[str]) -> list[str]:
     """Columns must be of the same documents; other differences between signatures are told."""
     said = [
         f"{system.name}: not compared, since not all systems have it: {', '.join(left)}"
@@ -253,32 +254,47 @@ def _tests(
     """Every other system against the first, on every column with rows of documents on both sides."""
     found: list[tuple[str, str, str, Comparison]] = []
     for column in shared:
-        kind = next((kind for kind in METRICS if kind in _first(systems, column)), None)
-        if kind is None or kind == "numbers" or matching == "semeval":
-            continue
-        wanted = metric or METRICS[kind]
-        if kind == "labels" and wanted in {"accuracy", "exact"}:
-            continue
-        first = _rows(systems[0], column)
         for system in systems[1:]:
-            second = _rows(system, column)
-            if not all(first) or not all(second):
-                continue
-            if kind == "answers":
-                made = _compare_answers(first, second, wanted, samples, seed)
-            else:
-                by = "labels" if kind == "labels" else matching
-                even = math.lcm(len(first), len(second))
-                made = compare_documents(
-                    _pooled(first, by, times=even // len(first)),
-                    _pooled(second, by, times=even // len(second)),
-                    metric=wanted,
-                    samples=samples,
-                    seed=seed,
-                )
-            found.append((column, systems[0].name, system.name, made))
+            made = compare_columns(
+                systems[0], system, column, matching=matching, metric=metric, samples=samples, seed=seed
+            )
+            if made is not None:
+                found.append((column, systems[0].name, system.name, made))
     corrected = holm([made.p_randomisation for _, _, _, made in found])
     return [Test(*one, p) for one, p in zip(found, corrected, strict=True)]
+
+
+def compare_columns(
+    first: System,
+    second: System,
+    column: str,
+    *,
+    matching: str = "strict",
+    metric: str | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> Comparison | None:
+    """Two systems on one column, document by document; None where a side has no rows of documents, or the figure cannot be resampled."""
+    kind = next((kind for kind in METRICS if kind in _first([first], column)), None)
+    if kind is None or kind == "numbers" or matching == "semeval":
+        return None
+    wanted = metric or METRICS[kind]
+    if kind == "labels" and wanted in {"accuracy", "exact"}:
+        return None
+    left, right = _rows(first, column), _rows(second, column)
+    if not all(left) or not all(right):
+        return None
+    if kind == "answers":
+        return _compare_answers(left, right, wanted, samples, seed)
+    by = "labels" if kind == "labels" else matching
+    even = math.lcm(len(left), len(right))
+    return compare_documents(
+        _pooled(left, by, times=even // len(left)),
+        _pooled(right, by, times=even // len(right)),
+        metric=wanted,
+        samples=samples,
+        seed=seed,
+    )
 
 
 def _rows(system: System, column: str) -> list[list[dict[str, Any]]]:

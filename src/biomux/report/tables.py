@@ -167,7 +167,7 @@ def mistake_lines(mistakes: Mapping[str, Any], *, most: int) -> list[str]:
     for one in mistakes["examples"]:
         shown[one["kind"]] = shown.get(one["kind"], 0) + 1
         if shown[one["kind"]] <= most:
-            types = f"{_types(one['gold'])} → {_types(one['predicted'])}"
+            types = f"{types_of(one['gold'])} → {types_of(one['predicted'])}"
             lines.append(f"{one['kind']}: {types}: {marked(one)} ({one['document']})")
     return lines
 
@@ -224,5 +224,6 @@ def _micro(column: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return dict(found) if found else None
 
 
-def _types(spans: Sequence[Mapping[str, Any]]) -> str:
+def types_of(spans: Sequence[Mapping[str, Any]]) -> str:
+    """The types of spans, each once; a dash for none."""
     return "+".join(dict.fromkeys(str(span["type"]) for span in spans)) or "–"

@@ -1,0 +1,119 @@
+"""What a run's journal tells: losses and development scores on the way, how long it took, how it ended.
+
+A journal may be in the middle of being written, or cut short: lines that cannot be read say nothing, and are counted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A run's way. Points are (step, value): losses by task, development scores by task in percent, and their mean."""
+
+    losses: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    scores: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
+    means: tuple[Point, ...] = ()
+    step: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    scoring_seconds: float = 0.0
+    pieces: int = 0
+    begun: int = 0
+    state: str = "stopped"
+    unread: int = 0
+
+
+def events(path: Path) -> Iterator[dict[str, Any] | None]:
+    """The events of a journal; None for a line that is none. A journal that is not there has no events."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    event = None
+                yield event if isinstance(event, dict) else None
+    except FileNotFoundError:
+        return
+
+
+def history(path: Path) -> History:
+    """Everything at once."""
+    losses: dict[str, list[Point]] = {}
+    scores: dict[str, list[Point]] = {}
+    means: list[Point] = []
+    last: dict[str, Any] = {}
+    scoring = 0.0
+    begun = unread = 0
+    state = "stopped"
+    for event in events(path):
+        kind = None if event is None else event.get("event")
+        try:
+            if event is None:
+                unread += 1
+            elif kind == "step":
+                last |= event
+                state = "unfinished"
+                for task, loss in event.get("losses", {}).items():
+                    losses.setdefault(task, []).append((float(event["step"]), float(loss)))
+            elif kind == "scores":
+                step = float(last.get("step", 0))
+                scoring += float(event.get("seconds", 0.0))
+                means.append((step, float(event["mean"])))
+                for task, value in (event.get("scores") or event.get("f1") or {}).items():
+                    scores.setdefault(task, []).append((step, float(value)))
+            elif kind == "end":
+                last |= event
+                state = "done"
+            elif kind in ("failed", "stopped"):
+                state = kind
+            elif kind == "start":
+                begun += 1
+                state = "unfinished"
+        except (KeyError, TypeError, ValueError, AttributeError):
+            unread += 1
+    return History(
+        {task: tuple(points) for task, points in losses.items()},
+        {task: tuple(points) for task, points in scores.items()},
+        tuple(means),
+        _whole(last.get("step")),
+        _whole(last.get("total")),
+        _number(last.get("seconds")),
+        scoring,
+        _whole(last.get("pieces")),
+        begun,
+        state,
+        unread,
+    )
+
+
+def thinned(points: Sequence[Point], *, most: int = 80) -> list[Point]:
+    """At most so many points: means of neighbours.
+
+    >>> thinned([(1, 4.0), (2, 2.0), (3, 1.0), (4, 1.0)], most=2)
+    [(1.5, 3.0), (3.5, 1.0)]
+    """
+    if len(points) <= most:
+        return list(points)
+    edges = [round(place * len(points) / most) for place in range(most + 1)]
+    groups = [points[begin:end] for begin, end in pairwise(edges)]
+    return [(sum(x for x, _ in one) / len(one), sum(y for _, y in one) / len(one)) for one in groups]
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _whole(value: object) -> int:
+    return int(_number(value))

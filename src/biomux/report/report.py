@@ -1,0 +1,136 @@
+"""A report of runs, scores, studies and measurements: one page as HTML and as Markdown.
+
+>>> from pathlib import Path
+>>> report(read(["runs/first", "scores/first"]))  # doctest: +SKIP
+Page(title='Report: first', ...)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biomux import __version__
+from biomux.errors import UsageError
+from biomux.report import run_sections, score_sections
+from biomux.report.blocks import Page, Section
+from biomux.report.compare import System, systems_of
+from biomux.report.given import Given, read
+from biomux.report.negative_transfer import contrasts
+from biomux.report.page_html import html
+from biomux.report.page_markdown import FIGURES, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from biomux.report.negative_transfer import Contrast
+
+__all__ = ["make", "read", "report", "write"]
+
+
+def make(
+    arguments: Sequence[str],
+    *,
+    baselines: Sequence[str] = (),
+    title: str | None = None,
+    examples: int = 2,
+    samples: int = 1000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> tuple[Page, list[Contrast]]:
+    """The page of what is named by PATH or LABEL=PATH, and what was found of negative transfer.
+
+    `baselines` are scores (or runs) of models that learned a task alone. Raises `UsageError` for a path that is none of the known kinds, and
+    the error of its own kind (`ScoreError`, `TrainingError`, `BundleError`) for one that is broken.
+    """
+    if not arguments:
+        raise UsageError("BX001", "there is nothing to report on", hint="name runs, scores, studies or bundles")
+    given = read(arguments)
+    found: list[Contrast] = []
+    if baselines:
+        models = systems_of([argument for argument, _ in given.scores]) or _runs(given)
+        if not models:
+            raise UsageError(
+                "BX001", "baselines were given, but no scores to hold against them", hint="name scores or runs, too"
+            )
+        alone = systems_of(baselines)
+        found = contrasts(models, alone, samples=samples, seed=seed, alpha=alpha)
+    return report(given, found=found, title=title, examples=examples, samples=samples, seed=seed, alpha=alpha), found
+
+
+def report(
+    given: Given,
+    *,
+    found: Sequence[Contrast] = (),
+    title: str | None = None,
+    examples: int = 2,
+    samples: int = 1000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> Page:
+    """The page: a section for each thing that there is something to say about."""
+    scored = [one for _, one in given.scores]
+    systems = systems_of([argument for argument, _ in given.scores])
+
+    def compared(these: Sequence[System], heading: str, anchor: str) -> Section | None:
+        return score_sections.comparison(these, title=heading, anchor=anchor, samples=samples, seed=seed, alpha=alpha)
+
+    sections: list[Section | None] = [
+        score_sections.glance(scored, found) if scored or found else None,
+        score_sections.alarms(found),
+        score_sections.papers(scored),
+        compared(systems, "Systems compared", "compared"),
+        *score_sections.scores(scored),
+        *score_sections.mistakes(scored, examples=examples),
+        *score_sections.trust(scored),
+        run_sections.training(given),
+        compared(_runs(given), "Runs compared, by development scores", "runs"),
+        run_sections.cost(given),
+        *run_sections.studies(given),
+    ]
+    names = _names(given)
+    return Page(
+        title or f"Report: {', '.join(names[:3])}{' and others' if len(names) > 3 else ''}",
+        f"Made by Biomux {__version__} from {_and(_parts(given))}. Figures are percent where nothing else is said.",
+        tuple(section for section in sections if section is not None),
+        "This page needs no other file and no script. The same stands in report.md.",
+    )
+
+
+def write(page: Page, folder: Path) -> None:
+    """Write report.html (whole in itself), report.md and figures/*.svg."""
+    (folder / "report.html").write_text(html(page), encoding="utf-8", errors="backslashreplace")
+    (folder / "report.md").write_text(markdown(page), encoding="utf-8", errors="backslashreplace")
+    pictures = page.pictures()
+    if pictures:
+        (folder / FIGURES).mkdir()
+    for picture in pictures:
+        path = folder / FIGURES / f"{picture.name}.svg"
+        path.write_text(picture.svg, encoding="utf-8", errors="backslashreplace")
+
+
+def _runs(given: Given) -> list[System]:
+    return [System(run.name, (run.scores,)) for run in given.runs if run.scores is not None]
+
+
+def _names(given: Given) -> list[str]:
+    found = [
+        *(one.system for _, one in given.scores),
+        *(one.name for part in (given.runs, given.studies, given.bundles, given.benches) for one in part),
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _parts(given: Given) -> list[str]:
+    kinds = (
+        (len(given.scores), "folder of scores", "folders of scores"),
+        (len(given.runs), "run", "runs"),
+        (len(given.studies), "study", "studies"),
+        (len(given.bundles), "bundle", "bundles"),
+        (len(given.benches), "measurement", "measurements"),
+    )
+    return [f"{number} {one if number == 1 else several}" for number, one, several in kinds if number]
+
+
+def _and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,160 @@
+"""Sections of a report that come from runs and measurements: learning curves, cost, studies."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from biomux.report import charts
+from biomux.report.blocks import Fold, Gallery, Picture, Prose, Section, grid
+from biomux.report.cost import cost_table, costs, machine_line, time_taken
+from biomux.report.journal import thinned
+from biomux.report.markdown_blocks import blocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from biomux.report.blocks import Block
+    from biomux.report.given import Given, Run
+
+
+def training(given: Given) -> Section | None:
+    """Learning curves of every run: the loss of each task and its development score, against updates."""
+    if not given.runs:
+        return None
+    blocks: list[Block] = []
+    several = {run.name: run.history.means for run in given.runs if run.history.means}
+    if len(several) > 1:
+        said = "; ".join(f"{name} ends at {points[-1][1]:.2f}" for name, points in several.items())
+        svg = charts.curves(
+            several,
+            alt=f"Mean development score by update: {said}.",
+            across="updates",
+            up="mean development score, percent",
+        )
+        blocks.append(Picture("development", svg, said, "Mean development score over tasks, of all runs."))
+    for place, run in enumerate(given.runs):
+        inner = list(_run(run, f"run{place + 1}"))
+        blocks.append(Fold(f"{run.name}: {_about(run)}", tuple(inner), open=len(given.runs) <= 2))
+    return Section("Training", "training", tuple(blocks))
+
+
+def _run(run: Run, name: str) -> Iterator[Block]:
+    history = run.history
+    yield grid("", _facts(run))
+    if history.unread:
+        yield Prose(f"{history.unread:,} lines of the journal could not be read and are not shown.")
+    if history.means:
+        points = "; ".join(f"{value:.2f} after {step:,.0f} updates" for step, value in history.means)
+        yield Prose(f"Mean development score over tasks: {points}.")
+    if not history.losses:
+        yield Prose("The journal holds no losses.")
+        return
+    yield Prose(
+        "Loss of each task against updates, on a logarithmic scale of its own; the figure is where it ends. Points are means of neighbouring "
+        "entries of the journal.",
+        note=True,
+    )
+    yield Gallery(tuple(_losses(run, name)))
+    curves = {task: points for task, points in history.scores.items() if len(points) > 1}
+    if curves:
+        yield Prose("Development score of each task in percent, each on a scale of its own.", note=True)
+        pictures = (
+            Picture(
+                f"{name}-score-{place + 1}",
+                charts.curve(
+                    points,
+                    title=task,
+                    alt=f"Development score of {task}: from {points[0][1]:.2f} to {points[-1][1]:.2f}.",
+                    marks=True,
+                ),
+                f"Development score of {task}",
+            )
+            for place, (task, points) in enumerate(curves.items())
+        )
+        yield Gallery(tuple(pictures))
+    if history.scores:
+        rows = [
+            (task, f"{points[-1][1]:.2f}", f"{max(value for _, value in points):.2f}", f"{len(points)}")
+            for task, points in history.scores.items()
+        ]
+        yield Fold("Development scores", (grid("", (["task", "last", "best", "times scored"], rows)),))
+
+
+def _losses(run: Run, name: str) -> Iterator[Picture]:
+    for place, (task, points) in enumerate(run.history.losses.items()):
+        shown = thinned(points)
+        alt = f"Loss of {task}: from {shown[0][1]:.3g} to {shown[-1][1]:.3g} in {points[-1][0]:,.0f} updates."
+        yield Picture(f"{name}-loss-{place + 1}", charts.curve(shown, title=task, alt=alt, logarithmic=True), alt)
+
+
+def _about(run: Run) -> str:
+    tasks = run.recipe.get("tasks")
+    number = len(tasks) if isinstance(tasks, dict) else 0
+    share = f", {run.history.step:,} of {run.history.steps:,} updates" if run.history.steps else ""
+    return f"{number} {'task' if number == 1 else 'tasks'}, {run.history.state}{share}"
+
+
+def _facts(run: Run) -> tuple[list[str], list[tuple[str, ...]]]:
+    recipe, history = run.recipe, run.history
+    loop = recipe.get("loop") if isinstance(recipe.get("loop"), dict) else {}
+    rows = [
+        ("recipe", str(recipe.get("name", "?"))),
+        ("about", " ".join(str(recipe.get("about") or "").split())),
+        ("paper", f"{recipe['paper']}, table {recipe.get('table')}" if recipe.get("paper") else ""),
+        ("regime", _named(recipe.get("regime"), "kind")),
+        (
+            "encoder",
+            _named(
+                (recipe.get("model") or {}).get("encoder") if isinstance(recipe.get("model"), dict) else None, "name"
+            ),
+        ),
+        ("seed", str(loop.get("seed", "")) if loop else ""),
+        ("updates", f"{history.step:,} of {history.steps:,}" if history.steps else ""),
+        ("pieces read", f"{history.pieces:,}" if history.pieces else ""),
+        (
+            "training time",
+            f"{time_taken(history.seconds)}, begun {history.begun} times"
+            if history.begun > 1
+            else time_taken(history.seconds)
+            if history.seconds
+            else "",
+        ),
+        ("machine", machine_line(run.machine)),
+    ]
+    return ["", ""], [row for row in rows if row[1]]
+
+
+def _named(part: Any, key: str) -> str:
+    """The name of a recipe's part, without the folders of a path."""
+    if not isinstance(part, dict):
+        return ""
+    return re.split(r"[\\/]", str(part.get(key) or "").rstrip("\\/"))[-1]
+
+
+def cost(given: Given) -> Section | None:
+    """What the models cost."""
+    found = costs(given)
+    if not found:
+        return None
+    blocks: tuple[Block, ...] = (
+        grid("Cost", cost_table(found)),
+        Prose(
+            "Parameters and sizes are those of the files given. Training time is the time of updates, without scoring. Words a second, latency "
+            "(median, one text at a time) and memory come from biomux bench --json where its output is given; they hold for that machine.",
+            note=True,
+        ),
+    )
+    return Section("Cost", "cost", blocks)
+
+
+def studies(given: Given) -> list[Section]:
+    """A section a study: what its own report says, with its drawings."""
+    made = []
+    for place, study in enumerate(given.studies):
+        name = f"study{place + 1}"
+        blocks = blocks_of(study.text, drawings=study.drawings, name=name)
+        if not blocks:
+            blocks = [Prose("The study is not finished: it has no report yet.")]
+        made.append(Section(f"Study: {study.name}", name, tuple(blocks)))
+    return made

@@ -1,0 +1,418 @@
+"""Sections of a report that come from scores: figures at a glance, beside the papers', per type, mistakes, trust, comparisons, alarms."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import BiomuxError
+from biomux.report import charts, tables
+from biomux.report.beside import DIFFERS, beside, comparable, ours
+from biomux.report.blocks import (
+    Excerpt,
+    Excerpts,
+    Facts,
+    Fold,
+    Gallery,
+    Grid,
+    Notice,
+    Picture,
+    Prose,
+    Section,
+    grid,
+)
+from biomux.report.compare import compare_systems, figure_of
+from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
+from biomux.report.negative_transfer import contrast_table
+from biomux.report.published import SOURCES
+from biomux.scoring.mistakes import KINDS
+from biomux.scoring.signature import common_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from biomux.report.blocks import Block
+    from biomux.report.charts import Point
+    from biomux.report.compare import System
+    from biomux.report.negative_transfer import Contrast
+    from biomux.report.scored import Scored
+
+METRIC_NAMES = {
+    "f1-strict": "strict F1",
+    "f1-subword": "sub-word F1",
+    "f1": "micro-F1",
+    "f1-macro": "macro-F1",
+    "f1-binary": "F1",
+    "pearson": "Pearson's correlation, in percent",
+    "mrr": "mean reciprocal rank",
+}
+
+
+def glance(scored: Sequence[Scored], found: Sequence[Contrast]) -> Section:
+    """What to see first: how much was scored, the mean, alarms, and a drawing of all corpora."""
+    facts: list[tuple[str, str, str]] = []
+    for one in scored:
+        own = [column for column in one.columns.values() if not column.get("cross")]
+        values = [figure_of(column) for column in own if "spans" in column]
+        if values:
+            mean = 100 * sum(values) / len(values)
+            facts.append((one.system, f"{mean:.2f}", f"mean strict F1 of {_many(len(values), 'corpus', 'corpora')}"))
+    documents = {
+        column.get("checksum", name): column.get("documents") for one in scored for name, column in one.columns.items()
+    }
+    total = sum(number for number in documents.values() if isinstance(number, int))
+    if total:
+        facts.append(("scored", f"{total:,}", "documents, each of a corpus once"))
+    if found:
+        alarms = sum(one.alarm for one in found)
+        facts.append(("negative transfer", str(alarms), f"of {_many(len(found), 'comparison', 'comparisons')}"))
+    blocks: list[Block] = [Facts(tuple(facts))] if facts else []
+    blocks += [Notice(one.sentence()) for one in found if one.alarm]
+    if picture := _dots(scored):
+        blocks += [picture]
+    return Section("At a glance", "glance", tuple(blocks))
+
+
+def _dots(scored: Sequence[Scored]) -> Picture | None:
+    rows: dict[str, dict[str, charts.Dot]] = {}
+    for one in scored:
+        for name, column in one.columns.items():
+            if "spans" in column and not column.get("cross"):
+                micro = column["spans"]["matchings"]["strict"]["micro"]
+                error = micro.get("f1_error")
+                dot = charts.Dot(100 * micro["f1"], 100 * error if error is not None and error == error else 0.0)
+                rows.setdefault(name, {})[one.system] = dot
+    if not rows:
+        return None
+    names = {
+        name: str(column["corpus"]) for one in scored for name, column in one.columns.items() if comparable(column)
+    }
+    found = beside(
+        [figure for one in scored for figure in ours(one.system, one.columns.values()) if figure.metric == "f1-strict"]
+    )
+    ranges: dict[str, tuple[float, float]] = {}
+    for name, corpus in names.items():
+        pairs = [table.ranges[corpus] for table in found if corpus in table.ranges]
+        if pairs and name in rows:
+            ranges[name] = (min(low for low, _ in pairs), max(high for _, high in pairs))
+    order = sorted(rows, key=lambda name: -max(dot.value for dot in rows[name].values()))
+    said = "; ".join(
+        f"{name}: " + ", ".join(f"{system} {dot.value:.1f}" for system, dot in rows[name].items()) for name in order
+    )
+    svg = charts.dot_plot(
+        {name: rows[name] for name in order}, ranges=ranges, alt=f"Strict F1 by corpus. {said}.", unit="%"
+    )
+    caption = "Strict micro-F1 in percent; lines are two standard errors over documents to both sides. " + (
+        "Grey bars: what the papers published for the same test part by the same definition; other encoders, other training data (see below)."
+        if ranges
+        else ""
+    )
+    return Picture("glance", svg, "Strict F1 by corpus", caption.strip())
+
+
+def alarms(found: Sequence[Contrast]) -> Section | None:
+    """Models of many tasks against those that learned a task alone."""
+    if not found:
+        return None
+    hurt = [one for one in found if one.alarm]
+    untested = [one for one in found if one.p is None]
+    blocks: list[Block] = [Notice(one.sentence()) for one in hurt]
+    if not hurt:
+        blocks.append(Notice("No task is significantly below its single-task baseline.", fine=True))
+    if untested:
+        blocks.append(
+            Prose(
+                f"{_many(len(untested), 'comparison', 'comparisons')} could not be tested: there are no rows of documents (score both with biomux evaluate -o)."
+            )
+        )
+    tested = len(found) - len(untested)
+    first = next((one.found for one in found if one.found), None)
+    below = (
+        ""
+        if first is None
+        else f"approximate randomisation over documents|samples:{first.samples}|seed:{first.seed}|interval:{first.level:.0%}|correction:holm over {tested} tests|alpha:{found[0].alpha:g}"
+    )
+    blocks.append(grid("Together against alone", contrast_table(found), below=below))
+    return Section("Negative transfer", "transfer-alarm", tuple(blocks))
+
+
+def papers(scored: Sequence[Scored]) -> Section | None:
+    """Our figures beside published ones."""
+    found = beside([figure for one in scored for figure in ours(one.system, one.columns.values())])
+    if not found:
+        return None
+    blocks: list[Block] = [
+        Prose(
+            "Published figures stand as printed, in percent. Only the same corpus, its test part and the same definition of the score are set "
+            "side by side; encoders and training data differ, so a difference here is not a finding about a method. ± is our standard error over "
+            "documents.",
+            note=True,
+        )
+    ]
+    for one in found:
+        title = f"Paper {one.paper}, table {_and(one.tables)}: {METRIC_NAMES.get(one.metric, one.metric)}"
+        blocks += [
+            Fold(
+                title,
+                (
+                    Prose(SOURCES[one.paper] + "."),
+                    Grid("", one.columns, one.rows),
+                    Prose(f"What differs: {DIFFERS[one.paper]}", note=True),
+                ),
+                open=len(found) < 4,
+            )
+        ]
+    left = sorted({name for system in scored for name, column in system.columns.items() if not comparable(column)})
+    if left:
+        blocks.append(
+            Prose(
+                f"Not set beside anything (cross-corpus, not the whole test part, or a view): {', '.join(left)}.",
+                note=True,
+            )
+        )
+    return Section("Beside the papers", "papers", tuple(blocks))
+
+
+def scores(scored: Sequence[Scored]) -> list[Section]:
+    """All tables of all columns, with signatures."""
+    made = []
+    for place, one in enumerate(scored):
+        columns = list(one.columns.values())
+        blocks: list[Block] = []
+        spans = [column for column in columns if "spans" in column]
+        if len(spans) > 1 and all("signature" in column for column in spans):
+            below = common_signature([column["signature"] for column in spans])
+            own = sum(not column.get("cross") for column in spans)
+            blocks.append(grid("All columns", tables.summary(spans), below=below, strong=int(own > 1)))
+            blocks.append(
+                Prose(
+                    "F1 in percent by every definition, ± its standard error over documents. Strict: offsets and type. Word: widened to whole words, as "
+                    "conlleval. Boundary: whatever the type. Type: overlap with a mention of the type. Overlap: with any mention. SemEval: partial "
+                    "credit. Sub-word: paper C's way of counting. (cross): by a head that was trained on another corpus.",
+                    note=True,
+                )
+            )
+        blocks += [_column(column, open=len(columns) < 3) for column in columns]
+        made.append(Section(f"Scores: {one.system}", f"scores{place + 1}", tuple(blocks)))
+    return made
+
+
+def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
+    inner: list[Block] = []
+    for title, table in tables.tables(column, bins=False):
+        strong = 2 if title in ("spans", "labels") else 0
+        inner.append(grid(title, table, below=str(column.get("signature", "")), strong=strong))
+    inner += [Prose(line) for line in remarks(column)]
+    return Fold(f"{column['name']}: {_headline(column)}", tuple(inner), open=open)
+
+
+def _headline(column: Mapping[str, Any]) -> str:
+    if "spans" in column:
+        said = f"strict F1 {tables.with_error(column['spans']['matchings']['strict']['micro'])}"
+    else:
+        kind = next((kind for kind in ("labels", "numbers", "answers") if kind in column), "scores")
+        value = figure_of(column)
+        name = {"labels": "micro-F1", "numbers": "Pearson", "answers": "token F1"}.get(kind, kind)
+        said = f"{name} {100 * value:.2f}"
+    return said + (", cross-corpus" if column.get("cross") else "")
+
+
+def remarks(column: Mapping[str, Any]) -> list[str]:
+    """What a reader of a column's tables must know."""
+    said = [f"{number:,} {what} were not scored." for what, number in column.get("left_out", {}).items()]
+    removed = column.get("removed")
+    if removed and removed["documents"]:
+        places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
+        said.append(
+            f"{removed['documents']:,} documents were left out: they stand in corpora that the model was trained on ({places})."
+        )
+    if column.get("unchecked"):
+        said.append(
+            f"Not checked against training text that was not there ({', '.join(column['unchecked'])}): documents may have been seen."
+        )
+    return said
+
+
+def mistakes(scored: Sequence[Scored], *, examples: int = 2) -> list[Section]:
+    """Classes of mistakes by column, and examples in their text."""
+    made = []
+    for place, one in enumerate(scored):
+        found = [
+            (name, column["spans"]["mistakes"])
+            for name, column in one.columns.items()
+            if "mistakes" in column.get("spans", {})
+        ]
+        if not found:
+            continue
+        rows = []
+        for name, each in found:
+            numbers = [each["kinds"].get(kind, 0) for kind in KINDS]
+            rows.append((name, f"{sum(numbers):,}", *(f"{number:,}" for number in numbers)))
+        blocks: list[Block] = [
+            grid("Wrong mentions, by class", (["corpus", "all", *KINDS], rows)),
+            Prose(
+                "Boundary: overlap, the same type. Type: the same place, another type. Split: one mention found as several. Merged: several found as one. "
+                "Missed and spurious: nothing else explains them.",
+                note=True,
+            ),
+        ]
+        if examples:
+            blocks.append(
+                Prose(
+                    "Examples were drawn at random from each class. In the text, a background marks what the corpus has, a line below marks what the system says; in Markdown these are [ ] and { }.",
+                    note=True,
+                )
+            )
+            for name, each in found:
+                shown = tuple(_excerpts(each, examples))
+                if shown:
+                    blocks.append(Fold(f"Examples: {name}", (Excerpts(shown),), open=len(found) == 1))
+        made.append(
+            Section(f"Mistakes: {one.system}" if len(scored) > 1 else "Mistakes", f"mistakes{place + 1}", tuple(blocks))
+        )
+    return made
+
+
+def _excerpts(found: Mapping[str, Any], most: int) -> Iterator[Excerpt]:
+    shown: dict[str, int] = {}
+    for one in found["examples"]:
+        shown[one["kind"]] = shown.get(one["kind"], 0) + 1
+        if shown[one["kind"]] <= most:
+            types = f"{tables.types_of(one['gold'])} → {tables.types_of(one['predicted'])}"
+            yield Excerpt(one["kind"], types, tuple(pieces(one)), tables.marked(one), str(one["document"]))
+
+
+def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:
+    """The context cut where marks begin or end: each piece with whether gold and whether the system has it.
+
+    >>> one = {"context": "old heart failure", "offset": 10, "gold": [{"ranges": [[14, 27]]}], "predicted": [{"ranges": [[20, 27]]}]}
+    >>> pieces(one)
+    [('old ', False, False), ('heart ', True, False), ('failure', True, True)]
+    """
+    text, offset = str(mistake["context"]), int(mistake["offset"])
+    ranges = {
+        side: [(start - offset, end - offset) for span in mistake[side] for start, end in span["ranges"]]
+        for side in ("gold", "predicted")
+    }
+    cuts = sorted(
+        {0, len(text), *(min(max(cut, 0), len(text)) for each in ranges.values() for pair in each for cut in pair)}
+    )
+
+    def inside(side: str, place: int) -> bool:
+        return any(start <= place < end for start, end in ranges[side])
+
+    return [(text[begin:end], inside("gold", begin), inside("predicted", begin)) for begin, end in pairwise(cuts)]
+
+
+def trust(scored: Sequence[Scored]) -> list[Section]:
+    """Calibration: can the scores of mentions be trusted."""
+    made = []
+    for place, one in enumerate(scored):
+        found = [
+            (name, column["spans"]["confidence"])
+            for name, column in one.columns.items()
+            if "confidence" in column.get("spans", {})
+        ]
+        if not found:
+            continue
+        rows = [
+            (
+                name,
+                f"{each['number']:,}",
+                tables.percent(each["mean_score"]),
+                tables.percent(each["accuracy"]),
+                tables.figure(each["ece"], each["ece_error"]),
+                tables.figure(each["aurc"], each["aurc_error"]),
+            )
+            for name, each in found
+        ]
+        pictures = tuple(
+            _trust(name, each, f"trust{place + 1}-{number + 1}") for number, (name, each) in enumerate(found)
+        )
+        blocks: tuple[Block, ...] = (
+            Prose(
+                "Left: of mentions with a score (across), the share that is right (up); on the dashed line scores mean what they say, and discs are larger "
+                "where there are more mentions. Right: if only the surest are kept (across), the share of them that is wrong (up; its scale is on "
+                "the axis). ECE is the mean distance from the dashed line, AURC the mean height of the right curve: lower is better for both.",
+                note=True,
+            ),
+            Gallery(pictures, least=260),
+            Fold(
+                "Figures",
+                (grid("Confidence, in percent", (["corpus", "mentions", "mean score", "right", "ECE", "AURC"], rows)),),
+            ),
+        )
+        made.append(
+            Section(f"Calibration: {one.system}" if len(scored) > 1 else "Calibration", f"trust{place + 1}", blocks)
+        )
+    return made
+
+
+def _trust(title: str, found: Mapping[str, Any], name: str) -> Picture:
+    bins = [(one["score"], one["right"], one["number"]) for one in found["bins"]]
+    figures = f"ECE {100 * found['ece']:.1f}", f"AURC {100 * found['aurc']:.1f}"
+    alt = f"{title}: {figures[0]} %, {figures[1]} %; mean score {tables.percent(found['mean_score'])}, right {tables.percent(found['accuracy'])}."
+    return Picture(name, charts.trust(bins, _risks(found), title=title, alt=alt, figures=figures), alt)
+
+
+def _risks(found: Mapping[str, Any]) -> list[Point]:
+    """The curve of risk and coverage. Scores of earlier versions have none: then it goes through the bins, where it is exact."""
+    if found.get("risks"):
+        return [(float(kept), float(risk)) for kept, risk in found["risks"]]
+    total = sum(one["number"] for one in found["bins"]) or 1
+    kept = wrong = 0.0
+    made: list[Point] = []
+    for one in sorted(found["bins"], key=lambda one: -one["low"]):
+        kept += one["number"]
+        wrong += one["number"] * (1 - one["right"])
+        made.append((kept / total, wrong / kept))
+    return [(0.0, made[0][1]), *made] if made else []
+
+
+def comparison(
+    systems: Sequence[System], *, title: str, anchor: str, samples: int, seed: int, alpha: float
+) -> Section | None:
+    """Several systems: values, tests by documents, and from three systems on two corpora on the rank diagram."""
+    if len(systems) < 2 and not any(len(system.seeds) > 1 for system in systems):
+        return None
+    try:
+        result = compare_systems(systems, samples=samples, seed=seed, alpha=alpha)
+    except BiomuxError as error:
+        return Section(title, anchor, (Prose(f"The systems were not compared: {error.message}."),))
+    blocks: list[Block] = [
+        grid(f"Values ({result.metric}, percent)", value_table(result), strong=int(len(result.values) > 1))
+    ]
+    if result.tests:
+        first = result.tests[0].found
+        below = f"{first.samples} samples|seed:{first.seed}|interval:{first.level:.0%}|correction:holm over {len(result.tests)} tests"
+        blocks.append(
+            Fold(
+                "Differences, document by document",
+                (grid("", difference_table(result), below=below),),
+                open=len(result.tests) < 20,
+            )
+        )
+    if ranking := result.ranking:
+        from biomux.report.rank_diagram import rank_diagram
+
+        said = f"Friedman: chi2 = {ranking.statistic:.2f}, p = {ranking.p:.2g}, {len(ranking.systems)} systems, {ranking.corpora} corpora."
+        if not ranking.significant:
+            said += " No difference between the systems is shown: what follows means nothing."
+        order = sorted(ranking.average_ranks.items(), key=lambda item: item[1])
+        alt = "Average ranks: " + ", ".join(f"{name} {rank:.2f}" for name, rank in order)
+        blocks += [
+            Prose(said),
+            Picture(f"{anchor}-ranks", rank_diagram(ranking, title="Average ranks"), alt, wide=True),
+            Fold("Ranks and pairs", (grid("Average ranks", rank_table(ranking)), grid("Pairs", pair_table(ranking)))),
+        ]
+    blocks += [Prose(line + ".", note=True) for line in result.remarks]
+    return Section(title, anchor, tuple(blocks))
+
+
+def _many(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return re.sub(r", ([^,]*)$", r" and \1", ", ".join(names))
