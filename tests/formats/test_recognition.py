@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING
 
 import pytest
 
 from biomux import formats
 from biomux.document import Document, Passage, Span
+from biomux.errors import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DOCUMENT = Document(
     "12345",
@@ -27,6 +32,48 @@ def test_a_written_file_is_guessed_by_its_name_and_content(name: str) -> None:
         assert formats.guess(formats.of_bytes(f"corpus{suffix}", stream.getvalue())).name == name
     plain = "." + chosen.suffixes[0].rpartition(".")[2]
     assert formats.guess(formats.of_bytes(f"corpus{plain}", stream.getvalue())).name == name
+
+
+SINGLE = [name for name in formats.names() if formats.get(name).write is not None]
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_a_written_file_without_documents_is_known_by_its_name(name: str) -> None:
+    chosen = formats.get(name)
+    assert chosen.write is not None
+    stream = io.BytesIO()
+    chosen.write([], stream, on_loss=formats.ignore)
+    source = formats.of_bytes(f"none{chosen.suffixes[0]}", stream.getvalue())
+    assert formats.guess(source).name == name
+    assert list(formats.read_source(source)) == []
+
+
+@pytest.mark.parametrize("name", [name for name in formats.names() if formats.get(name).write_folder is not None])
+def test_a_written_folder_without_documents_holds_none(name: str, tmp_path: Path) -> None:
+    formats.write([], tmp_path / "none", format=name)
+    assert list(formats.read(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.json", b"[]\n", "BX110: a.json: cannot tell the format: there is no record in it; name it with --from: "),
+        ("a.json", b" {} ", "BX110: a.json: cannot tell the format: there is no record in it; name it with --from: "),
+        (
+            "a.tsv",
+            b"",
+            "BX110: a.tsv: cannot tell the format: the file is empty; fetch or write it again, or leave it out",
+        ),
+    ],
+)
+def test_a_file_without_records_and_a_common_name_is_not_guessed(name: str, data: bytes, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        formats.guess(formats.of_bytes(name, data))
+    assert str(caught.value).startswith(message)
+
+
+def test_an_empty_text_file_is_a_document() -> None:
+    assert [document.text for document in formats.read_source(formats.of_bytes("a.txt", b""))] == [""]
 
 
 def test_text_is_guessed_last() -> None:

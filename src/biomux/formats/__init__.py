@@ -78,6 +78,11 @@ FORMATS: dict[str, str] = {
 }
 """Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
 
+NO_RECORD = (b"", b"[]", b"{}")
+"""What a file of no documents may be: nothing in it tells the format."""
+COMMON = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".xml")
+"""Suffixes of many formats: alone they do not tell one."""
+
 
 def names() -> list[str]:
     """Every format's name: those of the table, then those that other packages bring (entry points `biomux.formats`)."""
@@ -120,8 +125,10 @@ def _load(entry: EntryPoint) -> Format:
 
 
 def guess(source: Source) -> Format:
-    """The format of a source, by its name and first bytes."""
+    """The format of a source, by its name and first bytes; where these hold no record, by its name alone."""
     head = source.head()
+    if head.strip() in NO_RECORD and (named := _by_suffix(source.plain_name)):
+        return named
     for name in names():
         candidate = get(name)
         if candidate.sniff(source.plain_name, head):
@@ -134,6 +141,8 @@ def _unknown(source: Source, head: bytes) -> FormatError:
     message, hint = "cannot tell the format", f"name it with --from: {', '.join(sorted(names()))}"
     if not head:
         message, hint = f"{message}: the file is empty", "fetch or write it again, or leave it out"
+    elif head.strip() in NO_RECORD:
+        message = f"{message}: there is no record in it"
     elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
         message, hint = f"{message}: it begins as UTF-16 does", "convert it to UTF-8 first, for instance with iconv"
     elif head.startswith(GZIP_MAGIC):
@@ -146,10 +155,7 @@ def _unknown(source: Source, head: bytes) -> FormatError:
 def guess_target(path: Path) -> Format:
     """The format to write to a path, by its suffix: the longest suffix that a writable format claims."""
     name = path.name.removesuffix(".gz")
-    claims = [
-        (suffix, candidate) for candidate in map(get, names()) for suffix in candidate.suffixes if name.endswith(suffix)
-    ]
-    writable = [(suffix, candidate) for suffix, candidate in claims if candidate.write or candidate.write_folder]
+    writable = [(suffix, found) for suffix, found in _claims(name) if found.write or found.write_folder]
     if not writable:
         raise UsageError(
             "BX110",
@@ -157,6 +163,17 @@ def guess_target(path: Path) -> Format:
             hint=f"name it with --to: {', '.join(sorted(names()))}",
         )
     return max(writable, key=lambda claim: len(claim[0]))[1]
+
+
+def _claims(name: str) -> list[tuple[str, Format]]:
+    """The suffixes of formats that a file's name ends in."""
+    return [(suffix, found) for found in map(get, names()) for suffix in found.suffixes if name.endswith(suffix)]
+
+
+def _by_suffix(name: str) -> Format | None:
+    """The format whose own suffix the name has, the longest if it has several."""
+    own = [claim for claim in _claims(name) if claim[0] not in COMMON]
+    return max(own, key=lambda claim: len(claim[0]))[1] if own else None
 
 
 def read_source(

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError
-from biomux.formats.file_names import file_name
+from biomux.formats.file_names import name_for
 from biomux.formats.format import Feature, Loss, report_losses
+from biomux.formats.shelf import Once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,20 +30,10 @@ def flat(text: str) -> str:
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """Two files a document, called by its id; an id that cannot be a file's name is escaped, and reported."""
-    taken: set[str] = set()
+    taken = Once()
     for document in documents:
         report_losses(document, HOLDS | {"span extra", "metadata"}, on_loss)
-        name = file_name(document.id)
-        if name != document.id:
-            on_loss(Loss(document.id, "id", detail=f"its files are called {name}"))
-        if name.casefold() in taken:
-            raise FormatError(
-                "BX120",
-                f"two documents would be the file {name}.txt",
-                where=f"document {document.id!r}",
-                hint="give each document an id of its own, or write to another format",
-            )
-        taken.add(name.casefold())
+        name = name_for(document.id, taken=taken, on_loss=on_loss)
         text = "\ufeff" + document.text if document.text.startswith("\ufeff") else document.text
         rows = "".join(f"{row}\n" for row in _Writing(document, on_loss).rows())
         try:

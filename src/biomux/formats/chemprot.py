@@ -11,13 +11,12 @@ character, abstract; the text has a blank there.
 
 Each line of relations is a `Relation` between span ids, with `evaluated`, `fine` (the fine type) and `gold` (whether the gold standard has it) in
 `extra`. The same group and arguments may come twice with another fine type: what the official scorer counts are the distinct
-(type, arguments) with `gold`. The entity files are in no order, so entities and relations are held in memory while the abstracts stream.
+(type, arguments) with `gold`. The entity files are in no order, so the rows of the other tables are looked up by PMID while the abstracts stream.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from biomux.errors import FormatError
 from biomux.formats.delimited import rows, tsv_line
 from biomux.formats.fields import build
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.shelf import Once, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,13 +41,18 @@ WIDTHS = {"abstracts": 3, "entities": 6, "relations": 6, "gold_standard": 4}
 _NAME = re.compile(r"(?P<stem>.*)(?P<kind>abstracts|entities|relations|gold_standard)(?P<end>(?:_gs)?\.tsv)")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Beside:
-    """What the other tables say, by PMID; what no abstract asks for is left over."""
+    """The rows of the other tables, by PMID; what no abstract asks for is left over. Of a row, the number of its line comes first."""
 
-    spans: dict[str, list[tuple[str, Span, str]]] = field(default_factory=lambda: defaultdict(list))
-    """Where it stands, the span, its text."""
-    relations: dict[str, list[Relation]] = field(default_factory=lambda: defaultdict(list))
+    entities: Source
+    rows: dict[str, Shelf] = field(default_factory=lambda: {kind: Shelf() for kind in WIDTHS if kind != "abstracts"})
+
+    def take(self, kind: str, pmid: str) -> list[list[str]]:
+        return [row.split("\t") for row in self.rows[kind].take(pmid)]
+
+    def left(self) -> list[str]:
+        return list(dict.fromkeys(pmid for shelf in self.rows.values() for pmid in shelf.left()))
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
@@ -58,7 +63,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
         _companion(source, "abstracts", needed=True)
         return
     beside = _beside(source, on_error)
-    seen: set[str] = set()
+    seen = Once()
     for line, row in _table(source, "abstracts", on_error):
         where = f"{source.name}:{line}"
         try:
@@ -67,7 +72,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
             on_error(error)
             continue
         yield document
-    for pmid in [*beside.spans, *(pmid for pmid in beside.relations if pmid not in beside.spans)]:
+    for pmid in beside.left():
         on_error(
             FormatError(
                 "BX113",
@@ -86,16 +91,15 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
         (folder / "chemprot_relations.tsv").open("wb") as relations,
         (folder / "chemprot_gold_standard.tsv").open("wb") as gold,
     ):
-        written: set[str] = set()
+        written = Once()
         for document in documents:
-            if document.id in written or document.id.startswith("\ufeff"):
+            if document.id.startswith("\ufeff") or written.put(document.id) is not None:
                 raise FormatError(
                     "BX120",
                     "a document with this id has been written, or the id begins with a byte-order mark",
                     where=f"document {document.id!r}",
                     hint="give each document an id of its own",
                 )
-            written.add(document.id)
             report_losses(document, HOLDS, on_loss)
             title, abstract = _title_and_abstract(document, on_loss)
             abstracts.write(tsv_line([document.id, title, abstract], document.id))
@@ -141,46 +145,36 @@ def _table(source: Source, kind: str, on_error: Callable[[FormatError], None]) -
 
 
 def _beside(source: Source, on_error: Callable[[FormatError], None]) -> _Beside:
-    beside = _Beside()
+    """Keeps the rows as they are, once each has been found to be well formed."""
     entities = _companion(source, "entities", needed=True)
     assert entities is not None
-    for line, row in _table(entities, "entities", on_error):
-        where = f"{entities.name}:{line}"
-        try:
-            beside.spans[row[0]].append((where, _span(row, where), row[5]))
-        except FormatError as error:
-            on_error(error)
-    gold = _gold(source, on_error)
-    relations = _companion(source, "relations", needed=False)
-    if relations is not None:
-        for line, row in _table(relations, "relations", on_error):
+    beside = _Beside(entities)
+    for kind, shelf in beside.rows.items():
+        table = _companion(source, kind, needed=False)
+        if table is None:
+            continue
+        for line, row in _table(table, kind, on_error):
+            where = f"{table.name}:{line}"
             try:
-                arguments = _arguments(row[4:], f"{relations.name}:{line}")
+                _span(row, where) if kind == "entities" else _arguments(row[-2:], where)
             except FormatError as error:
                 on_error(error)
                 continue
-            key = (row[0], row[1], arguments)
-            extra = {"evaluated": row[2].strip() == "Y", "fine": row[3], "gold": key in gold}
-            if key in gold:
-                gold[key] = True
-            beside.relations[row[0]].append(Relation(row[1], arguments, extra=extra))
-    for (pmid, group, arguments), told in gold.items():
-        if not told:
-            beside.relations[pmid].append(Relation(group, arguments, extra={"gold": True}))
+            shelf.add(row[0], "\t".join([str(line), *row]))
     return beside
 
 
-def _gold(source: Source, on_error: Callable[[FormatError], None]) -> dict[tuple[str, str, tuple[Argument, ...]], bool]:
-    """The gold rows, each with whether a line of relations has told it too (not yet)."""
-    found = {}
-    table = _companion(source, "gold_standard", needed=False)
-    if table is not None:
-        for line, row in _table(table, "gold_standard", on_error):
-            try:
-                found[row[0], row[1], _arguments(row[2:], f"{table.name}:{line}")] = False
-            except FormatError as error:
-                on_error(error)
-    return found
+def _relations(pmid: str, beside: _Beside) -> tuple[Relation, ...]:
+    """The relations of a document; those that only the gold standard has come last."""
+    gold = dict.fromkeys((group, _arguments(cells, pmid)) for _, _, group, *cells in beside.take("gold_standard", pmid))
+    found = []
+    told = set()
+    for _, _, group, evaluated, fine, *cells in beside.take("relations", pmid):
+        key = (group, _arguments(cells, pmid))
+        extra = {"evaluated": evaluated.strip() == "Y", "fine": fine, "gold": key in gold}
+        told.add(key)
+        found.append(Relation(*key, extra=extra))
+    return (*found, *(Relation(*key, extra={"gold": True}) for key in gold if key not in told))
 
 
 def _span(row: list[str], where: str) -> Span:
@@ -201,14 +195,14 @@ def _arguments(cells: list[str], where: str) -> tuple[Argument, ...]:
     return tuple(found)
 
 
-def _document(row: list[str], beside: _Beside, seen: set[str], where: str) -> Document:
+def _document(row: list[str], beside: _Beside, seen: Once, where: str) -> Document:
     pmid, title, abstract = row
-    if pmid in seen:
+    if seen.put(pmid) is not None:
         raise FormatError("BX113", f"there are two abstracts {pmid!r}", where=where, hint="remove one")
-    seen.add(pmid)
     text = f"{title} {abstract}"
-    told = beside.spans.pop(pmid, [])
-    relations = beside.relations.pop(pmid, [])
+    rows = [(f"{beside.entities.name}:{line}", row) for line, *row in beside.take("entities", pmid)]
+    told = [(place, _span(row, place), row[5]) for place, row in rows]
+    relations = _relations(pmid, beside)
     for place, span, mention in told:
         if text[span.start : span.end] != mention:
             raise FormatError(
@@ -219,7 +213,7 @@ def _document(row: list[str], beside: _Beside, seen: set[str], where: str) -> Do
             )
     passages = (Passage(0, len(title), "title"), Passage(len(title) + 1, len(text), "abstract"))
     spans = tuple(span for _, span, _ in told)
-    return build(where, pmid, text, passages=passages, spans=spans, relations=tuple(relations))
+    return build(where, pmid, text, passages=passages, spans=spans, relations=relations)
 
 
 def _title_and_abstract(document: Document, on_loss: Callable[[Loss], None]) -> tuple[str, str]:

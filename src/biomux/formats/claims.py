@@ -3,7 +3,7 @@
     claims_train.jsonl   {"id": 2, "claim": "…", "cited_doc_ids": [13], "evidence": {"13": [{"sentences": [4], "label": "SUPPORT"}]}}
     corpus.jsonl         {"doc_id": 13, "title": "…", "abstract": ["sentence", …], "structured": false}
 
-Read it from a claims file; `corpus.jsonl` must lie beside it and is held in memory (SciFact's 5,183 abstracts: about 10 MB). A document a pair of
+Read it from a claims file; `corpus.jsonl` must lie beside it; its lines are looked up by id while the claims stream. A document a pair of
 claim and abstract, called `<claim>:<doc>`: the text is the abstract, its sentences joined by a blank; the pair is the claim; the
 label is SUPPORT, CONTRADICT, or `none` for an abstract that is named but has no evidence. Sentences of a rationale have a label `rationale` anchored to
 them; which of them belong together is in `metadata["rationales"]`. `cited_doc_ids` and `doc_ids` are the same. An abstract that a claim names
@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 from biomux.document import Document, Label
 from biomux.errors import FormatError
 from biomux.formats.claims_write import HOLDS, NONE, RATIONALE, pair_id, write_folder
-from biomux.formats.fields import build, field, integers, name_of, optional, strings
+from biomux.formats.fields import build, field, integers, name_of, optional, strings, to_json
 from biomux.formats.format import Format, stop
 from biomux.formats.joined import join
 from biomux.formats.json_array import loads
+from biomux.formats.shelf import Shelf
 from biomux.formats.source import lines
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ def read(
                     continue
                 yield build(where, name, document.text, sentences=document.sentences, metadata=document.metadata)
         return
-    corpus: dict[str, Document] | None = None
+    corpus: Shelf | None = None
     for where, record in _records(source, on_error):
         try:
             named = _named(record, where)
             if named and corpus is None:
                 corpus = _corpus(source, on_error)
-            documents = [*_pairs(record, named, corpus or {}, where)]
+            documents = [*_pairs(record, named, corpus, where)]
         except FormatError as error:
             if error.code == "BX119":
                 raise
@@ -76,21 +77,26 @@ def _records(source: Source, on_error: Callable[[FormatError], None]) -> Iterato
         yield where, record
 
 
-def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> dict[str, Document]:
+def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> Shelf:
     found = source.companion(CORPUS)
     if found is None:
         raise FormatError(
             "BX119", "the abstracts are not beside it", where=source.name, hint=f"put {CORPUS} into the same folder"
         )
-    corpus = {}
+    corpus = Shelf()
     for where, record in _records(found, on_error):
         try:
-            name, abstract = _abstract(record, where)
+            name, _ = _abstract(record, where)
         except FormatError as error:
             on_error(error)
             continue
-        corpus[name] = abstract
+        corpus.add(name, to_json(record, name).decode())
     return corpus
+
+
+def _looked_up(id: str, corpus: Shelf | None) -> Document | None:
+    found = corpus.get(id) if corpus is not None else []
+    return _abstract(loads(found[-1].encode(), CORPUS), CORPUS)[1] if found else None
 
 
 def _abstract(record: Any, where: str) -> tuple[str, Document]:
@@ -112,7 +118,7 @@ def _named(record: Any, where: str) -> list[str]:
     return [*named, *(doc_id for doc_id in evidence if doc_id not in named)]
 
 
-def _pairs(record: Any, named: list[str], corpus: dict[str, Document], where: str) -> Iterator[Document]:
+def _pairs(record: Any, named: list[str], corpus: Shelf | None, where: str) -> Iterator[Document]:
     claim = field(record, "claim", str, where)
     name = name_of(record["id"], "the field 'id'", where)
     kept = ("id", "claim", "cited_doc_ids", "doc_ids", "evidence")
@@ -121,7 +127,7 @@ def _pairs(record: Any, named: list[str], corpus: dict[str, Document], where: st
         yield Document(name, "", pair=claim, metadata=about)
     evidence = optional(record, "evidence", dict, where)
     for number, doc_id in enumerate(named):
-        abstract = corpus.get(doc_id)
+        abstract = _looked_up(doc_id, corpus)
         if abstract is None:
             raise FormatError(
                 "BX113",

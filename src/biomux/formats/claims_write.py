@@ -1,6 +1,6 @@
 """Writing claims and abstracts: `claims.jsonl` and `corpus.jsonl` in a folder.
 
-Documents of one claim must follow each other; they become one line of claims. Of the abstracts, a digest of each is kept in memory, so that each is
+Documents of one claim must follow each other; they become one line of claims. Of the abstracts, a digest of each is kept, so that each is
 written once and two that differ under one id are refused.
 """
 
@@ -15,6 +15,7 @@ from biomux.errors import FormatError
 from biomux.formats.fields import to_json
 from biomux.formats.format import Feature, Loss, report_losses
 from biomux.formats.joined import report_label_parts, sentences_of
+from biomux.formats.shelf import Once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,17 +42,15 @@ class _Claim:
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """One line a claim, one line an abstract."""
-    abstracts: dict[str, bytes] = {}
-    written: set[str] = set()
+    abstracts, written = Once(), Once()
     with (folder / "claims.jsonl").open("wb") as claim_lines, (folder / "corpus.jsonl").open("wb") as corpus_lines:
         for (name, pair), pairs in groupby(documents, key=lambda document: (_claim_id(document), document.pair)):
             claim = _Claim({"id": _number(name), "claim": pair})
             for document in pairs:
                 if document.pair is None:
                     raise _refused(document, "there is no claim", "write to jsonl")
-                if "cited_doc_ids" not in claim.record and name in written:
+                if "cited_doc_ids" not in claim.record and written.put(name) is not None:
                     raise _refused(document, f"claim {name!r} has been written already", "sort documents by claim")
-                written.add(name)
                 if (line := _add(document, name, claim, abstracts, on_loss)) is not None:
                     corpus_lines.write(line)
             if "evidence" in claim.record:
@@ -82,9 +81,7 @@ def _doc_id(document: Document, claim: str) -> str | None:
     return document.id.removeprefix(f"{claim}:") if document.id != claim or document.text else None
 
 
-def _add(
-    document: Document, id: str, claim: _Claim, abstracts: dict[str, bytes], on_loss: Callable[[Loss], None]
-) -> bytes | None:
+def _add(document: Document, id: str, claim: _Claim, abstracts: Once, on_loss: Callable[[Loss], None]) -> bytes | None:
     """Puts the document into the claim; gives the line of its abstract if that is new."""
     doc_id = _doc_id(document, id)
     record = claim.record
@@ -157,7 +154,7 @@ def _same_sentences(told: Any, marked: list[int]) -> bool:
     return all(isinstance(number, int) for number in numbers) and sorted(set(numbers)) == marked
 
 
-def _abstract(document: Document, doc_id: str, ranges: Sequence[Range], abstracts: dict[str, bytes]) -> bytes | None:
+def _abstract(document: Document, doc_id: str, ranges: Sequence[Range], abstracts: Once) -> bytes | None:
     record = {
         "doc_id": _number(doc_id),
         "abstract": [document.text[start:end] for start, end in ranges],
@@ -165,10 +162,10 @@ def _abstract(document: Document, doc_id: str, ranges: Sequence[Range], abstract
     }
     line = to_json(record, document.id) + b"\n"
     digest = hashlib.sha256(line).digest()
-    if doc_id not in abstracts:
-        abstracts[doc_id] = digest
+    before = abstracts.put(doc_id, digest)
+    if before is None:
         return line
-    if abstracts[doc_id] != digest:
+    if before != digest:
         raise _refused(document, f"another abstract {doc_id!r} has been written", "give each text an id of its own")
     return None
 

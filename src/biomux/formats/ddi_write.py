@@ -10,6 +10,7 @@ from biomux.document import Argument, Relation
 from biomux.errors import FormatError
 from biomux.formats.format import Feature, Loss, report_losses
 from biomux.formats.joined import parts_of
+from biomux.formats.shelf import Once
 from biomux.formats.xml import attribute
 
 if TYPE_CHECKING:
@@ -28,16 +29,15 @@ _PLAIN = re.compile(r"[\w()\[\]+,=@-][\w()\[\]+,=@. -]{0,150}")
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """`<id>.xml` a document; an id that cannot be a file's name is refused."""
-    written: set[str] = set()
+    written = Once()
     for document in documents:
-        if not _PLAIN.fullmatch(document.id) or document.id.casefold() in written:
+        if not _PLAIN.fullmatch(document.id) or written.put(document.id.casefold()) is not None:
             raise FormatError(
                 "BX120",
                 "the id cannot be a file's name, or has been written already",
                 where=f"document {document.id!r}",
                 hint="rename the document",
             )
-        written.add(document.id.casefold())
         (folder / f"{document.id}.xml").write_bytes(_xml(document, on_loss).encode())
 
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from biomux.errors import FormatError
+from biomux.formats.format import Loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from biomux.formats.shelf import Once
 
 MAX_NAME = 200
 """Bytes in a file's name without its suffix."""
@@ -24,3 +33,21 @@ def file_name(id: str) -> str:
         return name
     digest = hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:16]
     return raw[: MAX_NAME - 17].decode("utf-8", "ignore") + "~" + digest
+
+
+def name_for(id: str, *, taken: Once, on_loss: Callable[[Loss], None]) -> str:
+    """The name of a document's file in a folder; `taken` has those given before, and gets it.
+
+    An id that had to be changed is told. Names that differ in case alone are refused: some file systems take them for one.
+    """
+    name = file_name(id)
+    if name != id:
+        on_loss(Loss(id, "id", detail=f"its file is called {name}"))
+    if taken.put(name.casefold()) is not None:
+        raise FormatError(
+            "BX120",
+            f"two documents would be the file {name}.txt",
+            where=f"document {id!r}",
+            hint="give each document an id of its own, or write to another format",
+        )
+    return name

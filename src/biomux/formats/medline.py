@@ -58,7 +58,7 @@ def read(
         if element.tag in _DELETED:
             if on_deleted is not None:
                 for gone in element.iter("PMID"):
-                    on_deleted((gone.text or "").strip())
+                    on_deleted((gone.text or "").strip() or "a PMID that is not given")
             continue
         try:
             document = _document(element, line_of(source, element))

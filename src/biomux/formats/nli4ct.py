@@ -4,7 +4,7 @@
                      "Statement": "…", "Label": "Contradiction", "Primary_evidence_index": [0], "Secondary_evidence_index": [2]}}
     CT_json.tar.gz  CT json/NCT01.json: {"Clinical Trial ID": "NCT01", "Eligibility": ["line", …], …}
 
-Read it from a file of statements; the reports must lie beside it, as that archive (then held in memory: 999 reports, about 15 MB) or as the folder
+Read it from a file of statements; the reports must lie beside it, as that archive or as the folder
 `CT json`. A document a statement: the text is the section's lines, each on a line of its own with its indentation, the primary trial's first;
 the pair is the statement; the label is Entailment or Contradiction (none in the unlabelled test file). Passages are the sections, with `trial` and
 `role` (primary, secondary) in `extra`; lines that are not empty are the sentences; evidence lines have a label `evidence` anchored to them, and
@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, integers, of_kind, optional, strings
+from biomux.formats.fields import build, field, integers, of_kind, optional, strings, to_json
 from biomux.formats.format import Format, stop
 from biomux.formats.joined import join
 from biomux.formats.json_array import MAX_ITEM, loads
 from biomux.formats.json_object import members
-from biomux.formats.nli4ct_write import ARCHIVE, EVIDENCE, FOLDER, HOLDS, ROLES, TRIAL_ID, write_folder
+from biomux.formats.nli4ct_write import ARCHIVE, EVIDENCE, FOLDER, HOLDS, ROLES, STATEMENTS, TRIAL_ID, write_folder
+from biomux.formats.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,7 +63,7 @@ class _Trials:
 
     def section(self, id: str, name: str, where: str) -> list[str]:
         """The lines of a section."""
-        report = self._held.get(id) if self._held is not None else self._from_folder(id)
+        report = _looked_up(id, self._held) if self._held is not None else self._from_folder(id)
         if report is None:
             raise FormatError(
                 "BX113" if self._held is not None else "BX119",
@@ -80,8 +81,14 @@ class _Trials:
             return of_kind(loads(stream.read(MAX_ITEM), found.name), dict, "the report", found.name)
 
 
-def _unpacked(archive: Source) -> dict[str, Trial]:
-    held = {}
+def _looked_up(id: str, held: Shelf) -> Trial | None:
+    found = held.get(id)
+    report: Trial | None = loads(found[-1].encode(), id) if found else None
+    return report
+
+
+def _unpacked(archive: Source) -> Shelf:
+    held = Shelf()
     try:
         with archive.open() as stream, tarfile.open(fileobj=stream, mode="r|") as members_:
             for member in members_:
@@ -89,7 +96,7 @@ def _unpacked(archive: Source) -> dict[str, Trial]:
                 if content is not None:
                     where = f"{archive.name}!{member.name}"
                     report = loads(content.read(MAX_ITEM), where)
-                    held[field(report, "Clinical Trial ID", str, where)] = report
+                    held.add(field(report, "Clinical Trial ID", str, where), to_json(report, where).decode())
     except (tarfile.TarError, EOFError, ValueError, zlib.error) as error:
         raise FormatError(
             "BX112", f"the archive is damaged: {error}", where=archive.name, hint="fetch it again"
@@ -154,7 +161,9 @@ def _is_trial(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and b'"Clinical Trial ID"' in head[:200]
 
 
-def _sniff(_: str, head: bytes) -> bool:
+def _sniff(name: str, head: bytes) -> bool:
+    if name == STATEMENTS and head.strip() == b"{}":
+        return True
     if head.lstrip()[:1] != b"{":
         return False
     return _is_trial(head) or (b'"Statement"' in head and b'"Section_id"' in head)

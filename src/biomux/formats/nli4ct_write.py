@@ -1,20 +1,24 @@
 """Writing NLI4CT: `statements.json` and `CT_json.tar.gz` in a folder.
 
-The reports hold the sections that the documents have, and are kept in memory until the end.
+The reports hold the sections that the documents have, and are packed at the end.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import re
 import tarfile
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError
 from biomux.formats.fields import to_json
 from biomux.formats.format import Feature, Loss, report_losses
 from biomux.formats.joined import report_label_parts
+from biomux.formats.json_array import loads
+from biomux.formats.shelf import Once, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,8 +30,10 @@ HOLDS: frozenset[Feature] = frozenset({"passages", "sentences", "labels", "pair"
 """Passages must be the one or two trials' sections; sentences must be their lines."""
 ROLES = ("Primary", "Secondary")
 EVIDENCE = "evidence"
+STATEMENTS = "statements.json"
 ARCHIVE = "CT_json.tar.gz"
 FOLDER = "CT json"
+OWN_ID = "Clinical Trial ID"
 
 TRIAL_ID = re.compile(r"\w[\w.-]*")
 """It becomes part of a path, so it must be a plain name."""
@@ -37,8 +43,8 @@ _OWN = ("Section_id", "Primary_id", "Secondary_id", "Statement", "Label")
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """The statements as they come, the reports when all are known."""
-    trials: dict[str, dict[str, Any]] = {}
-    with (folder / "statements.json").open("wb") as statements:
+    trials = _Trials()
+    with (folder / STATEMENTS).open("wb") as statements:
         before = b"{"
         for document in documents:
             report_losses(document, HOLDS, on_loss)
@@ -49,7 +55,7 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
     _pack(trials, folder / ARCHIVE)
 
 
-def _record(document: Document, trials: dict[str, dict[str, Any]], on_loss: Callable[[Loss], None]) -> dict[str, Any]:
+def _record(document: Document, trials: _Trials, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
     if document.pair is None:
         raise _refused(document, "there is no statement", "write to jsonl")
     passages = document.passages
@@ -88,11 +94,22 @@ def _record(document: Document, trials: dict[str, dict[str, Any]], on_loss: Call
     }
 
 
-def _keep(document: Document, passage: Passage, trials: dict[str, dict[str, Any]]) -> None:
+@dataclass(slots=True)
+class _Trials:
+    """The sections of reports, by trial, and a digest of each."""
+
+    sections: Shelf = field(default_factory=Shelf)
+    digests: Once = field(default_factory=Once)
+
+
+def _keep(document: Document, passage: Passage, trials: _Trials) -> None:
     trial = passage.extra["trial"]
-    report = trials.setdefault(trial, {"Clinical Trial ID": trial})
-    lines = document.text[passage.start : passage.end].split("\n")
-    if report.setdefault(passage.kind, lines) != lines:
+    section = to_json([passage.kind, document.text[passage.start : passage.end].split("\n")], document.id)
+    digest = hashlib.sha256(section).digest()
+    before = trials.digests.put(f"{trial}\0{passage.kind}", digest) if passage.kind != OWN_ID else b""
+    if before is None:
+        trials.sections.add(trial, section.decode())
+    elif before != digest:
         raise _refused(
             document, f"section {passage.kind!r} of {trial!r} has been written with other lines", "rename one"
         )
@@ -140,14 +157,15 @@ def _agree(document: Document, told: Any, numbers: set[int]) -> bool:
     return numbers <= set(told) and (set(told) == numbers or "\n\n" in document.text)
 
 
-def _pack(trials: dict[str, dict[str, Any]], path: Path) -> None:
+def _pack(trials: _Trials, path: Path) -> None:
     """The same reports give the same bytes: no times, no owners."""
     with (
         path.open("wb") as raw,
         gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w") as archive,
     ):
-        for trial, report in sorted(trials.items()):
+        for trial, sections in trials.sections.groups():
+            report = {OWN_ID: trial, **dict(loads(section.encode(), trial) for section in sections)}
             data = to_json(report, trial, indent=True)
             member = tarfile.TarInfo(f"{FOLDER}/{trial}.json")
             member.size = len(data)

@@ -96,7 +96,8 @@ def _pair(document: Document, on_loss: Callable[[Loss], None]) -> str:
 
 
 def _sniff(_: str, head: bytes) -> bool:
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" and b"<pair " in head and b"<chq" in head
+    xml = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
+    return xml and ((b"<pair " in head and b"<chq" in head) or b"<RQE" in head)
 
 
 FORMAT = Format(

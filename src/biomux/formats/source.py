@@ -13,17 +13,16 @@ import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.errors import FormatError, UsageError
 from biomux.formats.archive import SUFFIXES, open_archive
+from biomux.formats.walk import LeftOut, folder_files, listed_files, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from biomux.formats.archive import Archive
-
-Name = TypeVar("Name", str, Path)
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE = 64 * 1024 * 1024
@@ -99,28 +98,27 @@ def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
     return Source(name, open_pipe, lambda _: None)
 
 
-def sources(where: str | Path) -> Iterator[Source]:
+def sources(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[Source]:
     """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
 
-    Files come in sorted order; hidden ones, macOS leftovers and the texts of brat's pairs are passed over. Pipes ("-" and the shell's
-    `<(...)`) are streamed.
+    Files come in sorted order; `biomux.formats.walk` says which are passed over. A readme or licence among data is told to
+    `on_left_out`. Pipes ("-" and the shell's `<(...)`) are streamed.
     """
     if where == "-":
         yield of_stdin()
         return
-    for path in files(where):
-        yield from _file_sources(path)
+    for path in files(where, on_left_out=on_left_out):
+        yield from _file_sources(path, on_left_out)
 
 
-def files(where: str | Path) -> Iterator[Path]:
+def files(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[Path]:
     """The paths of `sources`: archives as themselves, standard input left out."""
     text = str(where)
     path = Path(text)
     if where == "-":
         return
     if path.is_dir():
-        found = (file for file in sorted(path.rglob("*")) if file.is_file())
-        yield from _without_texts([file for file in found if _wanted(file.relative_to(path).as_posix())])
+        yield from folder_files(path, on_left_out=on_left_out)
     elif path.exists():
         yield path
     elif glob.has_magic(text):
@@ -131,7 +129,7 @@ def files(where: str | Path) -> Iterator[Path]:
                 f"nothing matches {text!r}",
                 hint="check the pattern, and quote it so that the shell leaves it alone",
             )
-        yield from _without_texts([path for path in map(Path, matches) if path.is_file()])
+        yield from listed_files([path for path in map(Path, matches) if path.is_file()], on_left_out=on_left_out)
     else:
         raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
 
@@ -262,31 +260,22 @@ def _parent_must_exist(path: Path) -> None:
         raise UsageError("BX002", f"there is no folder {str(path.parent)!r}", hint="make it first")
 
 
-def _wanted(name: str) -> bool:
-    return not any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
-
-
-def _without_texts(found: list[Name]) -> Iterator[Name]:
-    """Names without each `.txt` that has an `.ann` beside it: brat reads the pair from its `.ann`."""
-    plain = {str(name).removesuffix(".gz") for name in found}
-    for name in found:
-        stem, dot, suffix = str(name).removesuffix(".gz").rpartition(".")
-        if not (dot and suffix == "txt" and f"{stem}.ann" in plain):
-            yield name
-
-
-def _file_sources(path: Path) -> Iterator[Source]:
+def _file_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]:
     if not path.is_file():
         yield _of_pipe(str(path), lambda: _open_file(path))
     elif is_archive(path):
-        yield from _member_sources(path)
+        yield from _member_sources(path, on_left_out)
     else:
         yield of_path(path)
 
 
-def _member_sources(path: Path) -> Iterator[Source]:
+def _member_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]:
+    def left_out(name: str) -> None:
+        if on_left_out is not None:
+            on_left_out(f"{path}!{name}")
+
     with open_archive(path) as archive:
-        for name in _without_texts(sorted(filter(_wanted, archive.names))):
+        for name in listed_files(sorted(filter(wanted, archive.names)), on_left_out=left_out):
             yield _of_member(path, archive, name)
 
 

@@ -14,6 +14,7 @@ case one whose answer is nowhere in the context, is malformed (BX115). One artic
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Answer, Document, Question
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from biomux.formats.source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"questions", "metadata"})
+
+_EMPTY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"version"\s*:\s*"[^"]*"\s*,\s*)?"data"\s*:\s*\[\s*\]')
+"""A file without articles."""
 
 _PARAGRAPH = ("context", "document_id", "qas")
 _QUESTION = ("id", "question", "answers", "is_impossible", "type")
@@ -200,7 +204,7 @@ def _qa(document: Document, question: Question, on_loss: Callable[[Loss], None])
 
 def _sniff(_: str, head: bytes) -> bool:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return start == b"{" and b'"data"' in head and b'"paragraphs"' in head
+    return start == b"{" and ((b'"data"' in head and b'"paragraphs"' in head) or _EMPTY.match(head) is not None)
 
 
 FORMAT = Format(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from biomux.document import Document
 from biomux.errors import FormatError, UsageError
-from biomux.formats.file_names import file_name
+from biomux.formats.file_names import name_for
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.shelf import Once
 from biomux.formats.source import MAX_LINE, decode
 
 if TYPE_CHECKING:
@@ -52,20 +53,10 @@ def read(
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """One file a document; an id that cannot be a file's name is changed, and told."""
-    taken: set[str] = set()
+    taken = Once()
     for document in documents:
         report_losses(document, HOLDS, on_loss)
-        name = file_name(document.id)
-        if name != document.id:
-            on_loss(Loss(document.id, "id", detail=f"its file is called {name}.txt"))
-        if name.casefold() in taken:
-            raise FormatError(
-                "BX120",
-                f"two documents would be the file {name}.txt",
-                where=f"document {document.id!r}",
-                hint="give each document an id of its own, or write to another format",
-            )
-        taken.add(name.casefold())
+        name = name_for(document.id, taken=taken, on_loss=on_loss)
         (folder / f"{name}.txt").write_bytes(_encoded(document))
 
 

@@ -1,0 +1,114 @@
+"""What a format must remember of a whole file, in bounded memory: the first in memory, the rest in a temporary file that goes with the process.
+
+Once     a value a key, kept when the key comes first: ids that have been written, digests of texts
+Shelf    many values a key, fetched when the key's turn comes: tables in no order that belong to a file that streams
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+IN_MEMORY = 50_000
+"""Keys that `Once` holds in memory."""
+CACHE_KB = 32 * 1024
+"""What of a temporary file is held in memory."""
+
+
+class Once:
+    """The first value of each key.
+
+    >>> seen = Once()
+    >>> seen.put("a", b"1"), seen.put("a", b"2")
+    (None, b'1')
+    """
+
+    def __init__(self, *, in_memory: int = IN_MEMORY) -> None:
+        self._first: dict[str, bytes] = {}
+        self._in_memory = in_memory
+        self._rest: sqlite3.Connection | None = None
+
+    def put(self, key: str, value: bytes = b"") -> bytes | None:
+        """Keeps the value if the key is new; else gives the one that it has."""
+        if key in self._first:
+            return self._first[key]
+        if len(self._first) < self._in_memory:
+            self._first[key] = value
+            return None
+        if self._rest is None:
+            self._rest = _temporary("CREATE TABLE kept (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        if self._rest.execute("INSERT OR IGNORE INTO kept VALUES (?, ?)", (_key(key), value)).rowcount:
+            return None
+        found: tuple[bytes] = self._rest.execute("SELECT value FROM kept WHERE key = ?", (_key(key),)).fetchone()
+        return found[0]
+
+
+class Shelf:
+    """Values by key, in the order in which they were added. All are added before the first is asked for.
+
+    >>> shelf = Shelf()
+    >>> shelf.add("a", "1"), shelf.add("b", "2"), shelf.add("a", "3")
+    (None, None, None)
+    >>> shelf.take("a"), shelf.take("a"), shelf.left()
+    (['1', '3'], [], ['b'])
+    """
+
+    def __init__(self) -> None:
+        self._file = _temporary("CREATE TABLE kept (number INTEGER PRIMARY KEY, key BLOB, value BLOB)")
+        self._indexed = False
+
+    def add(self, key: str, value: str) -> None:
+        """One more value of a key."""
+        self._file.execute("INSERT INTO kept (key, value) VALUES (?, ?)", (_key(key), _key(value)))
+
+    def get(self, key: str) -> list[str]:
+        """The values of a key."""
+        self._index()
+        found = self._file.execute("SELECT value FROM kept WHERE key = ? ORDER BY number", (_key(key),))
+        return [_text(value) for (value,) in found]
+
+    def take(self, key: str) -> list[str]:
+        """The values of a key, which are then gone."""
+        found = self.get(key)
+        if found:
+            self._file.execute("DELETE FROM kept WHERE key = ?", (_key(key),))
+        return found
+
+    def left(self) -> list[str]:
+        """The keys that are left, in the order in which they first came."""
+        rows = self._file.execute("SELECT key FROM kept GROUP BY key ORDER BY min(number)")
+        return [_text(key) for (key,) in rows]
+
+    def groups(self) -> Iterator[tuple[str, list[str]]]:
+        """Every key with its values, sorted by key."""
+        rows = self._file.execute("SELECT key, value FROM kept ORDER BY key, number")
+        for key, values in groupby(rows, key=lambda row: row[0]):
+            yield _text(key), [_text(value) for _, value in values]
+
+    def _index(self) -> None:
+        if not self._indexed:
+            self._file.execute("CREATE INDEX by_key ON kept (key)")
+            self._indexed = True
+
+
+def _temporary(table: str) -> sqlite3.Connection:
+    """A database without a name: its pages go to a temporary file when they are more than the cache holds."""
+    import sqlite3
+
+    file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    for setting in (f"cache_size = -{CACHE_KB}", "journal_mode = OFF", "synchronous = OFF", "temp_store = FILE"):
+        file.execute(f"PRAGMA {setting}")
+    file.execute(table)
+    return file
+
+
+def _key(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogatepass")

@@ -1,0 +1,108 @@
+"""Which files of a folder, a glob or an archive are read, and in which order.
+
+Passed over: hidden files and macOS leftovers; the `.txt` of brat's pairs, which are read from their `.ann`; and files about the others: one
+called README, LICENSE, LICENCE or COPYING, without suffix or with `.md`, `.rst` or `.txt`. A `.txt` among them is read like any other
+where all other files are `.txt` too: there it may be a document of that name. Files about the others are told to `on_left_out`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, TypeVar
+
+from biomux.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Name = TypeVar("Name", str, Path)
+LeftOut = Callable[[str], None]
+
+_ABOUT = re.compile(r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?", re.IGNORECASE)
+
+
+def folder_files(root: Path, *, on_left_out: LeftOut | None = None) -> Iterator[Path]:
+    """A folder's files at any depth, sorted; the names of one folder at a time are in memory."""
+    others: set[bool] | None = None
+    for path in _walk(root):
+        if _is_about(path.name):
+            others = _others(_walk(root)) if others is None else others
+            if _describes(path.name, others):
+                _tell(on_left_out, str(path))
+                continue
+        yield path
+
+
+def listed_files(names: list[Name], *, on_left_out: LeftOut | None = None) -> Iterator[Name]:
+    """The same of names that are known beforehand: a glob's matches, an archive's members."""
+    read = list(_without_texts(names))
+    others = _others(read)
+    for name in read:
+        if _is_about(_last(name)) and _describes(_last(name), others):
+            _tell(on_left_out, str(name))
+        else:
+            yield name
+
+
+def wanted(name: str) -> bool:
+    """Whether no part of a name is hidden or a macOS leftover."""
+    return not any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries if wanted(entry.name)}
+    except OSError as error:
+        raise UsageError(
+            "BX002",
+            f"cannot read the folder: {error.strerror or error}",
+            where=str(folder),
+            hint="check its permissions",
+        ) from error
+    for name in _without_texts(sorted(found)):
+        path = folder / name
+        if found[name]:
+            yield from _walk(path)
+        elif path.is_file():
+            yield path
+
+
+def _without_texts(names: list[Name]) -> Iterator[Name]:
+    """Names without each `.txt` that has an `.ann` beside it."""
+    plain = {str(name).removesuffix(".gz") for name in names}
+    for name in names:
+        stem, dot, suffix = str(name).removesuffix(".gz").rpartition(".")
+        if not (dot and suffix == "txt" and f"{stem}.ann" in plain):
+            yield name
+
+
+def _others(names: Iterable[str | Path]) -> set[bool]:
+    """Of the files that are not about others: whether one is plain text by its name (True), whether one is not (False)."""
+    found: set[bool] = set()
+    for name in names:
+        if not _is_about(_last(name)):
+            found.add(_last(name).removesuffix(".gz").endswith((".txt", ".text")))
+            if False in found:
+                break
+    return found
+
+
+def _describes(name: str, others: set[bool]) -> bool:
+    return False in others if name.lower().endswith(".txt") else bool(others)
+
+
+def _is_about(name: str) -> bool:
+    return _ABOUT.fullmatch(name) is not None
+
+
+def _last(name: str | Path) -> str:
+    return PurePosixPath(name).name
+
+
+def _tell(on_left_out: LeftOut | None, name: str) -> None:
+    if on_left_out is not None:
+        on_left_out(name)

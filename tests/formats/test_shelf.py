@@ -1,0 +1,35 @@
+"""What is remembered of a whole file behaves as a dictionary does, however little of it is in memory."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biomux.formats.shelf import Once, Shelf
+
+KEYS = st.text(st.characters(), max_size=3)
+
+
+@given(st.lists(st.tuples(KEYS, st.binary(max_size=3))), st.integers(0, 3))
+def test_once_keeps_the_first_value(pairs: list[tuple[str, bytes]], in_memory: int) -> None:
+    once = Once(in_memory=in_memory)
+    expected: dict[str, bytes] = {}
+    for key, value in pairs:
+        assert once.put(key, value) == expected.get(key)
+        expected.setdefault(key, value)
+
+
+@given(st.lists(st.tuples(KEYS, KEYS)))
+def test_a_shelf_keeps_all_values_in_order(pairs: list[tuple[str, str]]) -> None:
+    shelf = Shelf()
+    expected: dict[str, list[str]] = {}
+    for key, value in pairs:
+        shelf.add(key, value)
+        expected.setdefault(key, []).append(value)
+    assert dict(shelf.groups()) == expected
+    assert shelf.left() == list(expected)
+    for key, values in expected.items():
+        assert shelf.get(key) == values
+        assert shelf.take(key) == values
+        assert shelf.take(key) == []
+    assert shelf.left() == []

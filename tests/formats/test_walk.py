@@ -1,0 +1,90 @@
+"""Which files of a folder, a glob or an archive are read."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from biomux import formats
+from biomux.document import Document
+from biomux.errors import UsageError
+from biomux.formats.source import files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE = '{"biomux":1,"id":"%s","text":"TP53"}\n'
+
+
+def fill(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(LINE % name if name.endswith(".jsonl") else "TP53")
+    return folder
+
+
+def read(folder: Path, pattern: str = "") -> tuple[list[str], list[str]]:
+    """Names of the files that are read, and of those that are left out, below the folder."""
+    left: list[str] = []
+    where = folder / pattern if pattern else folder
+    found = [path.relative_to(folder).as_posix() for path in files(where, on_left_out=left.append)]
+    return found, [os.path.relpath(name, folder) for name in left]
+
+
+@pytest.mark.parametrize("name", ["README", "README.md", "readme.txt", "LICENSE.txt", "Licence.rst", "COPYING"])
+@pytest.mark.parametrize("data", ["a.jsonl", "a.tsv", "deep/a.xml", "a.ann"])
+def test_files_about_data_are_left_out_and_told(tmp_path: Path, name: str, data: str) -> None:
+    fill(tmp_path, name, data)
+    assert read(tmp_path) == ([data], [name])
+
+
+def test_a_folder_of_texts_may_have_one_called_readme(tmp_path: Path) -> None:
+    documents = [Document("README", "Read me."), Document("a", "TP53"), Document("license", "MIT")]
+    formats.write(documents, tmp_path / "texts", format="text")
+    assert [document.text for document in formats.read(tmp_path / "texts")] == ["Read me.", "TP53", "MIT"]
+
+
+def test_among_texts_what_no_text_is_called_is_left_out(tmp_path: Path) -> None:
+    assert read(fill(tmp_path, "a.txt", "README.md", "LICENSE")) == (["a.txt"], ["LICENSE", "README.md"])
+
+
+def test_alone_or_named_a_readme_is_read(tmp_path: Path) -> None:
+    fill(tmp_path, "README.txt", "LICENSE.txt")
+    assert read(tmp_path) == (["LICENSE.txt", "README.txt"], [])
+    fill(tmp_path, "a.jsonl")
+    assert [document.id for document in formats.read(tmp_path / "README.txt")] == ["README"]
+
+
+def test_other_names_are_not_taken_for_readmes(tmp_path: Path) -> None:
+    names = ["README.jsonl", "a.jsonl", "license-plates.txt", "my readme.txt"]
+    assert read(fill(tmp_path, *names)) == (names, [])
+
+
+def test_globs_and_archives_follow_the_same_rule(tmp_path: Path) -> None:
+    fill(tmp_path, "a.jsonl", "README.txt")
+    assert read(tmp_path, "*") == (["a.jsonl"], ["README.txt"])
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("data/a.jsonl", LINE % "a")
+        archive.writestr("LICENSE.txt", "MIT")
+    left: list[str] = []
+    found = list(formats.sources(tmp_path / "all.zip", on_left_out=left.append))
+    assert [source.plain_name for source in found] == ["a.jsonl"]
+    assert left == [f"{tmp_path / 'all.zip'}!LICENSE.txt"]
+
+
+def test_files_come_in_the_order_of_their_names_folder_by_folder(tmp_path: Path) -> None:
+    names = ["a/z.jsonl", "a.jsonl", "b/a/a.jsonl", "b/b.jsonl", "c.jsonl"]
+    fill(tmp_path, *reversed(names), ".hidden/d.jsonl", "__MACOSX/e.jsonl", "a/.f.jsonl")
+    assert read(tmp_path)[0] == names
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever may read everything is refused nothing")
+def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    fill(tmp_path, "a.jsonl", "closed/b.jsonl")
+    (tmp_path / "closed").chmod(0)
+    with pytest.raises(UsageError, match="BX002"):
+        list(files(tmp_path))
+    (tmp_path / "closed").chmod(0o700)
