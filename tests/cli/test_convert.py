@@ -422,3 +422,38 @@ def test_an_option_that_is_true_or_false_is_nothing_else(
     (here / "a.squad.json").write_text('{"data": []}')
     assert convert("a.squad.json", "a.jsonl", "--from", "squad", "--option", f"repair={value}") == 2
     assert f"BX001: option 'repair' cannot be {value!r}; one of: true, false" in told(capsys)
+
+
+UPDATE = """<?xml version="1.0" encoding="UTF-8"?>
+<PubmedArticleSet>
+<PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>TP53</ArticleTitle></Article></MedlineCitation></PubmedArticle>
+<DeleteCitation>%s</DeleteCitation>
+</PubmedArticleSet>
+"""
+
+
+def test_withdrawn_citations_are_counted_and_listed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "update.xml").write_text(UPDATE % "<PMID>7</PMID><PMID>8</PMID>")
+    assert convert("update.xml", "a.jsonl") == 0
+    assert ids("a.jsonl") == ["1"]
+    assert "withdrawn by the source, so not documents: 2 (7, 8)" in told(capsys)
+
+
+def test_all_withdrawn_citations_are_in_the_list_of_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "update.xml").write_text(UPDATE % "".join(f"<PMID>{number}</PMID>" for number in range(30)))
+    assert convert("update.xml", "a.jsonl", "--on-error", "skip", "--skipped", "skipped.txt") == 0
+    said = told(capsys)
+    assert "withdrawn by the source, so not documents: 30 (0, 1, 2," in said
+    assert "and 10 more: see skipped.txt)" in said
+    listed = (here / "skipped.txt").read_text().splitlines()
+    assert listed == [f"update.xml: {number} has been withdrawn" for number in range(30)]
+
+
+def test_a_readme_beside_data_is_left_out_and_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "in").mkdir()
+    (here / "in" / "a.tsv").write_text(CONLL)
+    (here / "in" / "README.txt").write_text("What this is.")
+    (here / "in" / "LICENSE.txt").write_text("MIT")
+    assert convert("in", "a.jsonl") == 0
+    assert ids("a.jsonl") == ["a:1"]
+    assert "left out 2, about the others: in/LICENSE.txt, in/README.txt" in told(capsys)

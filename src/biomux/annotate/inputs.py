@@ -53,6 +53,10 @@ class Inputs:
     texts: bool = False
     on_error: Callable[[BiomuxError], None] = formats.stop  # type: ignore[assignment]
     formats: dict[str, int] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    """Files about the others, such as a readme beside data."""
+    withdrawn: int = 0
+    """Documents that a MEDLINE file says are withdrawn."""
     _behind: int = 0
     _open: BinaryIO | None = None
 
@@ -109,9 +113,9 @@ class Inputs:
                 texts += 1
                 yield Document("text" if texts == 1 else f"text-{texts}", argument)
                 continue
-            for path in ["-"] if argument == "-" else files(argument):
+            for path in ["-"] if argument == "-" else files(argument, on_left_out=self.left_out.append):
                 try:
-                    for source in formats.sources(path):
+                    for source in formats.sources(path, on_left_out=self.left_out.append):
                         yield from self._documents(source)
                 except (FormatError, DocumentError) as error:
                     self.on_error(error)
@@ -126,11 +130,15 @@ class Inputs:
 
         chosen = self._format(source)
         self.formats[chosen.name] = self.formats.get(chosen.name, 0) + 1
+        hooks = {"on_deleted": self._withdraw} if chosen.name == "medline" else {}
         try:
-            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error)
+            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error, **hooks)
         finally:
             self._open = None
         self._behind += source.size or 0
+
+    def _withdraw(self, _: str) -> None:
+        self.withdrawn += 1
 
     def _format(self, source: Source) -> Format:
         if self.format:

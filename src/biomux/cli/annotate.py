@@ -17,6 +17,7 @@ from biomux.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from biomux.annotate.inputs import Inputs
     from biomux.annotate.job import Goal
     from biomux.annotate.settings import Settings
     from biomux.annotate.tally import Tally
@@ -82,7 +83,7 @@ def command(
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option("--precision", metavar="SHARE", help="Take the thresholds that were this precise in tests: 0.95."),
+        typer.Option("--precision", metavar="SHARE", help="Take the thresholds that were this precise on development data: 0.95."),
     ] = None,
     resolve: Annotated[
         bool,
@@ -100,7 +101,7 @@ def command(
     ] = 1,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", min=1, help="Threads of each process; else all cores are shared out."),
+        typer.Option("--threads", metavar="N", min=1, help="Threads of each process, at most one a core; else all cores are shared out."),
     ] = None,
     part_size: Annotated[
         int,
@@ -208,10 +209,13 @@ def _stream(
     losses = Losses(strict=False, at_once=False)
     writer = _writer(way, losses)
     annotator = settings.annotator(threads=threads, chunk=20_000 if way in ("terminal", "plain") else None)
+    found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
+    if settings.precision is not None and settings.types is None:
+        _tell_imprecise(annotator.imprecise(settings.precision, heads=settings.heads), settings.precision)
     begun = time.perf_counter()
 
     def annotated() -> Iterator[Document]:
-        for document in settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error)):
+        for document in found:
             tally.add(document)
             yield document
 
@@ -219,6 +223,7 @@ def _stream(
     sys.stdout.flush()
     tally.failed = failures.count
     losses.report()
+    _tell_unread(inputs)
     tell(tally, tally.words, time.perf_counter() - begun, by_type=way != "terminal")  # there the legend says it
     return tally.failed
 
@@ -239,6 +244,7 @@ def _job(
     inputs = Inputs(arguments, format=reading[0], texts=reading[1])
     workers, threads, part_size = shape
     total = inputs.size()
+    _tell_imprecise(settings.left_out(), settings.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
     kept = words = 0
     begun = time.perf_counter()
@@ -272,6 +278,7 @@ def _job(
     elif not words and tally.words:
         note("nothing to do: it is there and whole")
     losses.report()
+    _tell_unread(inputs)
     tell(tally, words, seconds)
     if tally.failed:
         note(f"failures are listed in {goal.errors}")
@@ -302,6 +309,20 @@ class _Failures:
             note(f"failed: {sentence(error)}")
         elif self.count == SHOWN + 1:
             note("failed: more, which are counted only")
+
+
+def _tell_unread(inputs: Inputs) -> None:
+    if inputs.left_out:
+        more = len(inputs.left_out) - SHOWN
+        names = ", ".join(inputs.left_out[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        note(f"left out {len(inputs.left_out):,}, about the others: {names}")
+    if inputs.withdrawn:
+        note(f"withdrawn by the source, so not documents: {inputs.withdrawn:,}")
+
+
+def _tell_imprecise(types: tuple[str, ...], precision: float) -> None:
+    if types:
+        note(f"left out, never {precision:g} precise on development data: {', '.join(types)}")
 
 
 def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True) -> None:

@@ -16,7 +16,7 @@ import typer
 from biomux import formats
 from biomux.cli.display import note, progress
 from biomux.cli.reading import Reading, option_pairs
-from biomux.cli.tally import Losses, Skips, stop_at
+from biomux.cli.tally import Deletions, Losses, Skips, stop_at
 from biomux.errors import FormatError, UsageError
 from biomux.formats.source import files, folder_target, is_archive, target
 
@@ -75,7 +75,10 @@ def command(
         ),
     ] = OnError.stop,
     skipped: Annotated[
-        Path | None, typer.Option("--skipped", metavar="FILE", help="Write every skipped record's error to this file.")
+        Path | None,
+        typer.Option(
+            "--skipped", metavar="FILE", help="Write every skipped record's error, and withdrawn PMIDs, to this file."
+        ),
     ] = None,
     strict_loss: Annotated[
         bool,
@@ -91,6 +94,7 @@ def command(
     file of its own there, under the same relative path; a source that was gzipped stays so, and one without any document gets
     none. Formats of several files (see biomux formats) make TARGET a new folder.
 
+    Of a folder, a readme or licence beside data is left out, and told. PMIDs that a MEDLINE file withdraws are counted and told.
     What the target format cannot hold is counted and told. A target appears only when it is whole: an interrupted or failed
     conversion leaves nothing behind. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
 
@@ -110,6 +114,7 @@ def command(
     with ExitStack() as stack:
         log = stack.enter_context(target(skipped)) if skipped else None
         skips = Skips(log) if on_error is OnError.skip else None
+        deletions = Deletions(log)
         total = _stored_bytes(sources)
         shown = stack.enter_context(progress("converting", total=total, unit="bytes" if total else "documents"))
         reading = Reading(
@@ -119,6 +124,7 @@ def command(
             on_error=skips or stop_at,
             shown=shown,
             skipping=skips is not None,
+            on_deleted=deletions,
         )
         losses = Losses(strict=strict_loss, at_once=goal == "-")
         if goal != "-" and chosen.write and _is_folder(goal):
@@ -129,6 +135,7 @@ def command(
     note(
         f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {reading.spans:,} spans as {chosen.name}"
     )
+    deletions.report(skipped)
     losses.report()
     if skips:
         skips.report(skipped)

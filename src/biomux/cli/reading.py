@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from biomux.formats import Format, Source
 
 SHOWN = 5
-"""Files passed over that are named at the end."""
+"""Files passed over or left out that are named at the end."""
 
 
 @dataclass
@@ -43,7 +44,10 @@ class Reading:
     formats: dict[str, int] = field(default_factory=dict)
     count: int = 0
     spans: int = 0
+    on_deleted: Callable[[str, str], None] | None = None
+    """Told the name of a file and an id that the file says has been withdrawn (MEDLINE's daily updates do)."""
     _passed_over: list[FormatError] = field(default_factory=list)
+    _about: list[str] = field(default_factory=list)
     _alone: bool = True
     _taken: set[str] = field(default_factory=set)
     _behind: int = 0
@@ -52,9 +56,9 @@ class Reading:
         """Every source with the argument that it came from and its format. At least one, or it is an error."""
         count = 0
         for where in wheres:
-            for path in ["-"] if where == "-" else files(where):
+            for path in ["-"] if where == "-" else files(where, on_left_out=self._left_out):
                 try:
-                    for source in formats.sources(path):
+                    for source in formats.sources(path, on_left_out=self._left_out):
                         count += 1
                         self._alone = "!" not in source.name and not Path(where).is_dir()
                         if found := self._format_of(source):
@@ -65,6 +69,8 @@ class Reading:
         if not count:
             raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
         self._tell_passed_over()
+        if self._about:
+            note(f"left out {len(self._about):,}, about the others: {_first(self._about)}")
         if self.formats and (idle := self.options.keys() - self._taken):
             raise UsageError("BX001", f"no format that was read has an option {min(idle)!r}", hint="leave it out")
 
@@ -80,6 +86,8 @@ class Reading:
         given = {name: value for name, value in self.options.items() if self._alone or name in known}
         options = reader_options(found, given)
         self._taken |= options.keys()
+        if self.on_deleted is not None and "on_deleted" in inspect.signature(found.read).parameters:
+            options["on_deleted"] = partial(self.on_deleted, source.name)
         if found.name not in self.formats:
             note(f"reading {source.name} as {found.name} ({found.title})")
         self.formats[found.name] = self.formats.get(found.name, 0) + 1
@@ -111,12 +119,11 @@ class Reading:
         if self._passed_over and not self.formats:
             raise self._passed_over[0]
         if self._passed_over:
-            names = ", ".join(str(error.where) for error in self._passed_over[:SHOWN])
-            more = len(self._passed_over) - SHOWN
-            note(
-                f"passed over {len(self._passed_over):,}, of no known format: {names}"
-                + (f" and {more:,} more" if more > 0 else "")
-            )
+            names = [str(error.where) for error in self._passed_over]
+            note(f"passed over {len(names):,}, of no known format: {_first(names)}")
+
+    def _left_out(self, name: str) -> None:
+        self._about.append(name)
 
     def _fits(self, document: Document) -> bool:
         """Whether the target format takes the document: tried by writing it alone, to nowhere."""
@@ -136,6 +143,12 @@ class Reading:
             self.shown.advance(1)
         elif self.shown.due() and opened and not opened[0].closed:
             self.shown.reach(self._behind + position(opened[0]))
+
+
+def _first(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def option_pairs(options: list[str] | None) -> dict[str, str]:

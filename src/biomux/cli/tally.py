@@ -52,6 +52,28 @@ class Skips:
                 note(f"  and {self.count - SHOWN:,} more" + (f": see {log}" if log else "; --skipped FILE keeps all"))
 
 
+class Deletions:
+    """Takes the ids of documents that a source says have been withdrawn: counts them, keeps the first, logs all."""
+
+    def __init__(self, log: BinaryIO | None) -> None:
+        self.count = 0
+        self.first: list[str] = []
+        self._log = log
+
+    def __call__(self, name: str, id: str) -> None:
+        self.count += 1
+        if self.count <= SHOWN:
+            self.first.append(id)
+        if self._log:
+            self._log.write(f"{name}: {id} has been withdrawn\n".encode("utf-8", "backslashreplace"))
+
+    def report(self, log: Path | None) -> None:
+        if self.count:
+            more = self.count - SHOWN
+            rest = f" and {more:,} more" + (f": see {log}" if log else "") if more > 0 else ""
+            note(f"withdrawn by the source, so not documents: {self.count:,} ({', '.join(self.first)}{rest})")
+
+
 class Losses(Tally):
     """Takes what the target cannot hold, and tells it at the end; with `strict`, that there is any is an error."""
 
