@@ -2,7 +2,7 @@
 
     python benchmarks/formats.py                        # all formats, 2,000 documents each
     python benchmarks/formats.py jsonl medline --documents 20000
-    python benchmarks/formats.py jsonl medline --gigabyte   # memory while 1 GB is read and written
+    python benchmarks/formats.py --gigabyte                 # memory while 1 GB of each is written and read
 
 The documents are made here from a seed. A plain pass is what reading costs before any document is made: `json.loads` of each
 line or of the file, lxml's `iterparse` with freed elements, or a loop over lines; it is chosen by what the format writes. The best of
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import platform
 import random
@@ -22,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from biomux.document import Answer, Document, Label, Passage, Question, Span
 from biomux.errors import BiomuxError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from biomux.formats import Format
 
@@ -130,20 +130,30 @@ def as_question(document: Document) -> Document:
     return replace(document, spans=(), sentences=None, passages=(), questions=(question,))
 
 
-SHAPES = (lambda document: document, on_one_line, as_pair, as_question)
+def as_statement(document: Document) -> Document:
+    """A statement about a section of a clinical trial's report, a line a sentence; each document has a trial of its own."""
+    text = document.text.replace(". ", ".\n")
+    passage = Passage(0, len(text), "Results", {"trial": f"NCT{document.id}", "role": "primary"})
+    plain = replace(document, text=text, passages=(passage,), spans=(), sentences=None)
+    return replace(plain, pair=document.text[:80].replace("\n", " "), labels=(Label("Entailment"),))
+
+
+Shape = Callable[[Document], Document]
+SHAPES: tuple[Shape, ...] = (lambda document: document, on_one_line, as_pair, as_question, as_statement)
 """What documents may be made into, until a format takes them."""
 
 
-def shaped(chosen: Format, made: list[Document]) -> list[Document]:
-    """The documents in the first shape that the format can hold."""
+def shape_for(chosen: Format) -> Shape:
+    """The first shape that the format can hold."""
+    few = list(documents(3))
     for shape in SHAPES:
         with contextlib.suppress(BiomuxError), tempfile.TemporaryDirectory() as scratch:
-            write_files(chosen, [shape(document) for document in made[:3]], Path(scratch))
-            return [shape(document) for document in made]
-    return made
+            write_files(chosen, [shape(document) for document in few], Path(scratch))
+            return shape
+    return SHAPES[0]
 
 
-def write_files(chosen: Format, made: list[Document], folder: Path) -> tuple[Path, float]:
+def write_files(chosen: Format, made: Iterable[Document], folder: Path) -> tuple[Path, float]:
     """The documents in that format under a new name, and the seconds that took."""
     suffix = chosen.suffixes[0] if chosen.suffixes else ""
     path = folder / (f"bench{suffix}" if chosen.write is not None else f"bench-{chosen.name}")
@@ -152,12 +162,14 @@ def write_files(chosen: Format, made: list[Document], folder: Path) -> tuple[Pat
     return path, clock() - start
 
 
-def read_files(chosen: Format, path: Path) -> int:
+def read_files(chosen: Format, path: Path, **options: Any) -> int:
     """How many documents the format's reader gives."""
-    found = [
-        source for source in formats.sources(path) if path.is_file() or chosen.sniff(source.plain_name, source.head())
-    ]
-    return sum(1 for source in found for _ in chosen.read(source, on_error=formats.stop))
+    return sum(
+        1
+        for source in formats.sources(path)
+        if path.is_file() or chosen.sniff(source.plain_name, source.head())
+        for _ in chosen.read(source, on_error=formats.stop, **options)
+    )
 
 
 def plain_pass(path: Path) -> tuple[str, Callable[[], object]]:
@@ -215,7 +227,8 @@ def row(name: str, made: list[Document], folder: Path, repeat: int) -> str:
     chosen = formats.get(name)
     if chosen.write is None and chosen.write_folder is None:
         return f"| {name} | – | – | – | – | – | – | not written |"
-    made = shaped(chosen, made)
+    shape = shape_for(chosen)
+    made = [shape(document) for document in made]
     try:
         path, seconds = write_files(chosen, made, folder)
         for _ in range(repeat - 1):
@@ -258,40 +271,77 @@ def machine() -> str:
 
 
 def gigabyte(names: list[str], size: int) -> None:
-    """Memory while a file of `size` bytes is written and read: each in a process of its own, beside one with a hundredth of it."""
-    print("| format | file MB | peak MB, small file | peak MB, large file | seconds to read |")
-    print("|---|---:|---:|---:|---:|")
+    """Memory while `size` bytes are written and read: in a process of their own, beside one with a hundredth of them."""
+    print(
+        "| format | MB | files | peak MB, a hundredth | peak MB, all | of it after writing | seconds to write | to read |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for name in names:
         small, large = (_in_process(name, part) for part in (size // 100, size))
         print(
-            f"| {name} | {large['size'] / 1e6:,.0f} | {small['peak']:.0f} | {large['peak']:.0f} | {large['seconds']:.0f} |",
+            f"| {name} | {large['size'] / 1e6:,.0f} | {large['files']:,} | {small['peak']:.0f} | {large['peak']:.0f} "
+            f"| {large['writing']:.0f} | {large['write seconds']:.0f} | {large['read seconds']:.0f} |",
             flush=True,
         )
 
 
 def _in_process(name: str, size: int) -> dict[str, Any]:
     command = [sys.executable, __file__, name, "--child", str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
+POOL = 1000
+"""Documents that are made for a large file; it repeats them under new ids, since making each anew takes longer than reading it."""
+
+
+def endless(shape: Shape, count: int) -> Iterator[Document]:
+    """Documents in one shape, each with an id of its own."""
+    pool = list(documents(min(count, POOL)))
+    for number in range(count):
+        yield shape(replace(pool[number % len(pool)], id=str(30_000_000 + number)))
+
+
 def child(name: str, size: int) -> None:
-    """Writes a file of about `size` bytes from a generator, reads it, and prints the peak of memory."""
+    """Writes about `size` bytes from a generator, reads them, and prints the peaks of memory after each."""
     chosen = formats.get(name)
-    if chosen.write is None:
-        raise SystemExit(f"format {name!r} is a folder of files: there is no large one")
-    sample = io.BytesIO()
-    chosen.write(documents(50), sample, on_loss=formats.ignore)
-    count = size * 50 // len(sample.getvalue())
+    shape = shape_for(chosen)
     with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch, f"large{chosen.suffixes[0]}")
-        formats.write(documents(count), path, format=name, on_loss=formats.ignore)
+        Path(scratch, "few").mkdir()
+        few, _ = write_files(chosen, endless(shape, POOL), Path(scratch, "few"))
+        count = max(1, size * POOL // size_of(few))
         start = clock()
-        read = read_files(chosen, path)
-        seconds = clock() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-        print(json.dumps({"size": path.stat().st_size, "documents": read, "peak": peak, "seconds": seconds}))
+        path = _lines_of_text(endless(shape, count), Path(scratch)) if name == "text" else None
+        if path is None:
+            path, _ = write_files(chosen, endless(shape, count), Path(scratch))
+        middle, writing = clock(), _peak()
+        read = read_files(chosen, path, **({"by": "line"} if name == "text" else {}))
+        end, peak = clock(), _peak()
+        if read != count:
+            raise SystemExit(f"{name}: wrote {count} documents and read {read}")
+        told = {
+            "size": size_of(path),
+            "files": 1 if path.is_file() else sum(file.is_file() for file in path.rglob("*")),
+            "writing": writing,
+            "peak": peak,
+            "write seconds": middle - start,
+            "read seconds": end - middle,
+        }
+        print(json.dumps(told))
+
+
+def _lines_of_text(made: Iterable[Document], folder: Path) -> Path:
+    """One file with a document a line: the format itself writes a file for each."""
+    path = folder / "large.txt"
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(on_one_line(document).text + "\n" for document in made)
+    return path
+
+
+def _peak() -> float:
+    """The most memory that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def main() -> None:
@@ -300,8 +350,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="formats; all that can be written if none is named")
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--gigabyte", action="store_true", help="measure memory on a file of 1 GB in place of speed")
-    parser.add_argument("--size", type=int, default=GIGABYTE, help="bytes of the file for --gigabyte")
+    parser.add_argument(
+        "--gigabyte", action="store_true", help="measure memory on 1 GB of each format in place of speed"
+    )
+    parser.add_argument("--size", type=int, default=GIGABYTE, help="bytes for --gigabyte")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     parser.add_argument(
         "--cpu", action="store_true", help="count processor time: for a machine that is busy with other things"
@@ -314,7 +366,7 @@ def main() -> None:
     if chosen.child is not None:
         child(names[0], chosen.child)
     elif chosen.gigabyte:
-        gigabyte([name for name in names if formats.get(name).write is not None], chosen.size)
+        gigabyte(names, chosen.size)
     else:
         table(names, chosen.documents, chosen.repeat)
 
