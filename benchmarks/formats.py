@@ -19,6 +19,7 @@ import random
 import resource
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -178,6 +179,8 @@ def plain_pass(path: Path) -> tuple[str, Callable[[], object]]:
     head = files[0].open("rb").read(1).lstrip() if files else b""
     if path.suffix == ".jsonl":
         return "json.loads", lambda: [_json_lines(file) for file in files]
+    if any(file.name.endswith(".tar.gz") for file in files):
+        return "json.loads, unpacking", lambda: [_json_files(file) for file in files]
     if path.suffix == ".parquet":
         return "bytes", lambda: [len(file.read_bytes()) for file in files]
     if head == b"<":
@@ -190,6 +193,13 @@ def plain_pass(path: Path) -> tuple[str, Callable[[], object]]:
 def _json_lines(path: Path) -> int:
     with path.open("rb") as stream:
         return sum(1 for line in stream if json.loads(line))
+
+
+def _json_files(path: Path) -> int:
+    if not path.name.endswith(".tar.gz"):
+        return len(json.loads(path.read_bytes()))
+    with tarfile.open(path) as archive:
+        return sum(len(json.load(found)) for member in archive if (found := archive.extractfile(member)) is not None)
 
 
 def _lxml(path: Path) -> int:

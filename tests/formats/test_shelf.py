@@ -19,9 +19,9 @@ def test_once_keeps_the_first_value(pairs: list[tuple[str, bytes]], in_memory: i
         expected.setdefault(key, value)
 
 
-@given(st.lists(st.tuples(KEYS, KEYS)))
-def test_a_shelf_keeps_all_values_in_order(pairs: list[tuple[str, str]]) -> None:
-    shelf = Shelf()
+@given(st.lists(st.tuples(KEYS, KEYS)), st.sampled_from([0, 500, 10_000]))
+def test_a_shelf_keeps_all_values_in_order(pairs: list[tuple[str, str]], in_memory: int) -> None:
+    shelf = Shelf(in_memory=in_memory)
     expected: dict[str, list[str]] = {}
     for key, value in pairs:
         shelf.add(key, value)

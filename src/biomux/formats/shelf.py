@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
 IN_MEMORY = 50_000
 """Keys that `Once` holds in memory."""
+BYTES_IN_MEMORY = 64 * 1024 * 1024
+"""What `Shelf` holds in memory, about; with more, all of it goes to the file."""
+OVERHEAD = 200
+"""What a value takes beside its characters, about."""
 CACHE_KB = 32 * 1024
 """What of a temporary file is held in memory."""
+
+_INSERT = "INSERT INTO kept (key, value) VALUES (?, ?)"
 
 
 class Once:
@@ -57,42 +63,58 @@ class Shelf:
     (['1', '3'], [], ['b'])
     """
 
-    def __init__(self) -> None:
-        self._file = _temporary("CREATE TABLE kept (number INTEGER PRIMARY KEY, key BLOB, value BLOB)")
+    def __init__(self, *, in_memory: int = BYTES_IN_MEMORY) -> None:
+        self._first: dict[str, list[str]] = {}
+        self._free = in_memory
+        self._file: sqlite3.Connection | None = None
         self._indexed = False
 
     def add(self, key: str, value: str) -> None:
         """One more value of a key."""
-        self._file.execute("INSERT INTO kept (key, value) VALUES (?, ?)", (_key(key), _key(value)))
+        if self._file is not None:
+            self._file.execute(_INSERT, (_key(key), _key(value)))
+            return
+        self._first.setdefault(key, []).append(value)
+        self._free -= len(key) + len(value) + OVERHEAD
+        if self._free < 0:
+            self._file = _temporary("CREATE TABLE kept (number INTEGER PRIMARY KEY, key BLOB, value BLOB)")
+            rows = ((_key(key), _key(value)) for key, values in self._first.items() for value in values)
+            self._file.executemany(_INSERT, rows)
+            self._first = {}
 
     def get(self, key: str) -> list[str]:
         """The values of a key."""
-        self._index()
+        if self._file is None:
+            return self._first.get(key, [])
+        if not self._indexed:
+            self._file.execute("CREATE INDEX by_key ON kept (key)")
+            self._indexed = True
         found = self._file.execute("SELECT value FROM kept WHERE key = ? ORDER BY number", (_key(key),))
         return [_text(value) for (value,) in found]
 
     def take(self, key: str) -> list[str]:
         """The values of a key, which are then gone."""
-        found = self.get(key)
-        if found:
+        if self._file is None:
+            return self._first.pop(key, [])
+        if found := self.get(key):
             self._file.execute("DELETE FROM kept WHERE key = ?", (_key(key),))
         return found
 
     def left(self) -> list[str]:
         """The keys that are left, in the order in which they first came."""
+        if self._file is None:
+            return list(self._first)
         rows = self._file.execute("SELECT key FROM kept GROUP BY key ORDER BY min(number)")
         return [_text(key) for (key,) in rows]
 
     def groups(self) -> Iterator[tuple[str, list[str]]]:
         """Every key with its values, sorted by key."""
+        if self._file is None:
+            yield from sorted(self._first.items(), key=lambda item: _key(item[0]))
+            return
         rows = self._file.execute("SELECT key, value FROM kept ORDER BY key, number")
         for key, values in groupby(rows, key=lambda row: row[0]):
             yield _text(key), [_text(value) for _, value in values]
-
-    def _index(self) -> None:
-        if not self._indexed:
-            self._file.execute("CREATE INDEX by_key ON kept (key)")
-            self._indexed = True
 
 
 def _temporary(table: str) -> sqlite3.Connection:
