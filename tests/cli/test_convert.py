@@ -457,3 +457,14 @@ def test_a_readme_beside_data_is_left_out_and_told(here: Path, capsys: pytest.Ca
     assert convert("in", "a.jsonl") == 0
     assert ids("a.jsonl") == ["a:1"]
     assert "left out 2, about the others: in/LICENSE.txt, in/README.txt" in told(capsys)
+
+
+def test_each_loss_is_listed_on_request(here: Path) -> None:
+    spans = (Span(0, 13, "disease"), Span(0, 6, "organ"))
+    documents = [Document("1", "breast cancer", spans=spans), Document("2", "breast cancer", spans=spans)]
+    formats.write(documents, "a.jsonl")
+    assert convert("a.jsonl", "a.conll", "--lost", "lost.txt") == 0
+    lost = (here / "lost.txt").read_text().splitlines()
+    overlaps = [line for line in lost if "overlaps" in line]
+    assert [line.partition(":")[0] for line in overlaps] == ["document '1'", "document '2'"]
+    assert all("'breast'" in line and "organ" in line for line in overlaps)

@@ -80,6 +80,10 @@ def command(
             "--skipped", metavar="FILE", help="Write every skipped record's error, and withdrawn PMIDs, to this file."
         ),
     ] = None,
+    lost: Annotated[
+        Path | None,
+        typer.Option("--lost", metavar="FILE", help="Write all that the target format cannot hold to this file."),
+    ] = None,
     strict_loss: Annotated[
         bool,
         typer.Option("--strict-loss", help="Fail, and write nothing, if the target format cannot hold everything."),
@@ -95,7 +99,7 @@ def command(
     none. Formats of several files (see biomux formats) make TARGET a new folder.
 
     Of a folder, a readme or licence beside data is left out, and told. PMIDs that a MEDLINE file withdraws are counted and told.
-    What the target format cannot hold is counted and told. A target appears only when it is whole: an interrupted or failed
+    What the target format cannot hold is counted and told, one by one in --lost FILE. A target appears only when it is whole: an interrupted or failed
     conversion leaves nothing behind. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
 
     Examples:
@@ -126,7 +130,9 @@ def command(
             skipping=skips is not None,
             on_deleted=deletions,
         )
-        losses = Losses(strict=strict_loss, at_once=goal == "-")
+        losses = Losses(
+            strict=strict_loss, at_once=goal == "-", log=stack.enter_context(target(lost)) if lost else None
+        )
         if goal != "-" and chosen.write and _is_folder(goal):
             _each_its_own(sources, Path(goal), chosen, reading, losses)
         else:

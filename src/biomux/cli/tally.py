@@ -75,15 +75,21 @@ class Deletions:
 
 
 class Losses(Tally):
-    """Takes what the target cannot hold, and tells it at the end; with `strict`, that there is any is an error."""
+    """Takes what the target cannot hold, and tells it at the end; with `strict`, that there is any is an error. A log keeps each."""
 
-    def __init__(self, *, strict: bool, at_once: bool) -> None:
+    def __init__(self, *, strict: bool, at_once: bool, log: BinaryIO | None = None) -> None:
         super().__init__()
+        self._log = log
         self._strict = strict
         self._at_once = strict and at_once
 
     def __call__(self, loss: Loss) -> None:
         super().__call__(loss)
+        if self._log:
+            line = f"document {loss.document!r}: {loss.feature} ({loss.count:,})" + (
+                f": {loss.detail}" if loss.detail else ""
+            )
+            self._log.write(f"{line}\n".encode("utf-8", "backslashreplace"))
         if self._at_once:
             self.must_be_none()
 
