@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY = 50_000
 """Keys that `Once` holds in memory."""
-BYTES_IN_MEMORY = 64 * 1024 * 1024
+BYTES_IN_MEMORY = 16 * 1024 * 1024
 """What `Shelf` holds in memory, about; with more, all of it goes to the file."""
 OVERHEAD = 200
 """What a value takes beside its characters, about."""
