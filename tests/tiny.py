@@ -75,7 +75,7 @@ def run(
     layers: int = 2,
     width: int = 32,
     tasks: tuple[Tagging, ...] = TASKS,
-    head: Literal["linear", "two-layer"] = "two-layer",
+    head: Literal["linear", "two-layer", "crf"] = "two-layer",
     limit: int = LIMIT,
 ) -> Path:
     """A run folder with random weights. Returns the folder."""
@@ -164,6 +164,11 @@ def weights(
     for task in tasks:
         if head == "linear":
             linear(f"heads.{task.name}.1", len(task.labels), width)
+        elif head == "crf":
+            linear(f"heads.{task.name}.head.1", len(task.labels), width)
+            normal(f"heads.{task.name}.between", len(task.labels), len(task.labels), spread=1.5)
+            normal(f"heads.{task.name}.first", len(task.labels), spread=1.5)
+            normal(f"heads.{task.name}.last", len(task.labels), spread=1.5)
         else:
             linear(f"heads.{task.name}.1", 16, width)
             linear(f"heads.{task.name}.3", len(task.labels), 16)

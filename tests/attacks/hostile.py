@@ -102,6 +102,25 @@ def put(*path: Any, value: Any) -> Change:
     return change
 
 
+def transitions(head: str, **parts: Any) -> Callable[[Path], None]:
+    """Give a head transitions: good ones, but for `parts`."""
+
+    def attack(folder: Path) -> None:
+        good = {"between": [[0.5] * 5] * 5, "first": [0.0] * 5, "last": [0] * 5}
+        (folder / "transitions.json").write_text(json.dumps({head: {**good, **parts}}))
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["files"]["transitions.json"] = {}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        seal(folder)
+
+    return attack
+
+
+def heated_transitions(folder: Path) -> None:
+    transitions("drugs")(folder)
+    in_json("heads.json", put("heads", 0, "temperature", value=2.0))(folder)
+
+
 def flip(folder: Path) -> None:
     content = bytearray((folder / "graph.onnx").read_bytes())
     content[len(content) // 2] ^= 1
@@ -362,6 +381,7 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "two heads of one name": ("BX511", in_json("heads.json", put("heads", 1, "name", value="drugs"))),
     "an unknown scheme": ("BX511", in_json("heads.json", put("heads", 0, "scheme", value="{0}"))),
     "a head's name with terminal codes": ("BX511", in_json("heads.json", put("heads", 0, "name", value="\x1b[2J"))),
+    "sentences of no words": ("BX511", in_json("heads.json", put("heads", 0, "longest", value=0))),
     "columns that overlap": ("BX512", in_json("heads.json", put("heads", 1, "columns", value=[4, 9]))),
     "columns beyond the graph": (
         "BX512",
@@ -417,6 +437,13 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "an attribute too many": ("BX533", in_graph(more_attributes)),
     "data in another file, in an attribute": ("BX534", in_graph(external_in_attribute)),
     "axes that make no sense": ("BX540", in_graph(turned)),
+    "transitions of a strange head": ("BX543", transitions("nobody")),
+    "transitions of too many labels": ("BX543", transitions("drugs", first=[0.0] * 6)),
+    "transitions that are not square": ("BX543", transitions("drugs", between=[[0.5] * 5] * 4)),
+    "transitions that are no numbers": ("BX543", transitions("drugs", last=["0"] * 5)),
+    "transitions beyond all sense": ("BX543", transitions("drugs", last=[1e9] * 5)),
+    "transitions with more than that": ("BX543", transitions("drugs", code="import os")),
+    "transitions of a heated head": ("BX543", heated_transitions),
 }
 """What is done to a bundle → the code with which loading it is refused."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 import pytest
 import tiny
-from attacks.hostile import ATTACKS, VERIFIED, seal
+from attacks.hostile import ATTACKS, VERIFIED, seal, transitions
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +41,11 @@ def test_the_good_bundle_is_good(folder: Path) -> None:
     assert biomux.load(folder, threads=1).types == ("gene",)
 
 
+def test_good_transitions_are_taken(folder: Path) -> None:
+    transitions("genes")(folder)
+    assert [type(task).__name__ for task in biomux.load(folder, threads=1).tasks] == ["Tagging", "Chained"]
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_hostile_bundle_is_refused(name: str, folder: Path) -> None:
     code, attack = ATTACKS[name]
@@ -64,7 +69,7 @@ def test_every_way_to_be_refused_is_attacked() -> None:
     from biomux.errors import CODES
 
     attacked = {code for code, _ in [*ATTACKS.values(), *VERIFIED.values()]}
-    of_bundles = {code for code in CODES if "BX501" <= code <= "BX541"} - {"BX504", "BX505"}
+    of_bundles = {code for code in CODES if "BX501" <= code <= "BX543"} - {"BX504", "BX505", "BX542"}
     assert of_bundles - attacked == set()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import tiny
+from safetensors.numpy import load_file, save_file
 
 import biomux
 from biomux.document import Document
@@ -17,6 +19,7 @@ from biomux.engine.load import load
 from biomux.errors import BundleError, CorpusError, TrainingError
 from biomux.learn import calibrate, gate
 from biomux.learn.export import export
+from biomux.tasks.crf import Chained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,15 +60,60 @@ def _conll(annotator: Annotator, head: str, text: str) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def test_torch_and_engine_agree(run: Path, tmp_path: Path) -> None:
+SHORT = tuple(replace(task, longest=4) for task in tiny.TASKS)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"head": "linear"}, {"head": "crf"}, {"tasks": SHORT}, {"tasks": (SHORT[0], tiny.TASKS[1])}],
+    ids=["two-layer", "linear", "crf", "sentences split", "sentences split for one head"],
+)
+def test_torch_and_engine_agree(options: dict[str, Any], tmp_path: Path) -> None:
+    run = tiny.run(tmp_path / "run", **options)
     export(run, tmp_path / "bundle", precision="fp32", measure=False)
     torch, engine = biomux.load(run), biomux.load(tmp_path / "bundle", threads=1)
+    found = 0
     for seed in range(5):
         document = Document(str(seed), tiny.text(200, seed=seed))
-        mine, other = (list(one.annotate([document])) for one in (torch, engine))
-        assert [_places(one) for one in mine] == [_places(one) for one in other]
-        left, right = (verify.first_logits(one, document) for one in (torch, engine))
-        assert all(np.abs(left[head] - right[head]).max() < 1e-4 for head in torch.heads)
+        mine, other = (next(iter(one.annotate([document]))) for one in (torch, engine))
+        assert _places(mine) == _places(other)
+        assert mine.coverage == other.coverage
+        for left, right in zip(mine.spans, other.spans, strict=True):
+            assert left.score == pytest.approx(right.score, abs=1e-3)
+        logits, same = (verify.first_logits(one, document) for one in (torch, engine))
+        assert all(np.abs(logits[head] - same[head]).max() < 1e-4 for head in torch.heads)
+        found += len(mine.spans)
+    assert found > 20
+
+
+def test_sentences_are_split_for_a_bundle_as_they_were_for_the_run(tmp_path: Path) -> None:
+    """A head of one type that is asked about "zolmide" fifty times in one sentence reads it in parts of four words."""
+    folder = tiny.run(tmp_path / "run", tasks=SHORT)
+    export(folder, tmp_path / "bundle", precision="fp32", measure=False)
+    engine = load(tmp_path / "bundle", threads=1)
+    assert [task.longest for task in engine.tasks] == [4, 4]
+    document = Document("1", " ".join(["zolmide"] * 50))
+    assert len(engine(document.text).coverage or ()) == 13
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_what_a_random_field_has_learned_travels_in_the_bundle(precision: Any, tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run", head="crf")
+    export(folder, tmp_path / "bundle", precision=precision, measure=False)
+    weights = load_file(folder / "model.safetensors")
+    for task in bundle.read(tmp_path / "bundle").tasks:
+        assert isinstance(task, Chained)
+        assert task.learned is not None
+        for part in ("between", "first", "last"):
+            assert np.array_equal(getattr(task.learned, part), weights[f"heads.{task.name}.{part}"])
+    assert not any(check.error for check in verify.verify(tmp_path / "bundle"))
+
+
+def test_a_random_field_is_measured_and_keeps_its_temperature(corpora: Path, tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run", head="crf")
+    measured = export(folder, tmp_path / "bundle", precision="fp32", directory=corpora, limit=10, threads=1)
+    assert set(measured.fp32) == {"drugs", "genes"}
+    assert bundle.read(tmp_path / "bundle").temperatures == {"drugs": 1.0, "genes": 1.0}
 
 
 def _places(document: Document) -> list[tuple[Any, ...]]:
@@ -98,6 +146,8 @@ def test_the_gate_and_calibration_travel_in_the_bundle(run: Path, corpora: Path,
     told = json.loads((tmp_path / "bundle" / "gate.json").read_text())
     assert told["fp32"] == {"drugs": 100.0, "genes": 100.0}
     assert told["tried"][0]["mix"] == "int8"
+    assert set(told["tried"][0]["heads"]["drugs"]) == {"f1", "loss", "error", "low", "p"}
+    assert (told["rule"], told["limit"]) == (gate.RULE, None)
     found = bundle.read(tmp_path / "bundle")
     assert found.curves["drugs", "Chemical"]
     assert found.merges["drug"].curve == found.curves["drugs", "Chemical"]
@@ -116,20 +166,73 @@ def test_a_head_that_loses_too_much_is_not_exported_in_int8(run: Path, corpora: 
     measured = export(run, tmp_path / "bundle", tolerance=-200, directory=corpora, limit=10, threads=1)
     assert measured.chosen == "fp32"
     assert [name for name, _ in measured.tried][-1] == "fp32"
-    assert measured.losses == {"drugs": 0.0, "genes": 0.0}
+    assert {head: (loss.points, loss.error) for head, loss in measured.losses.items()} == {
+        "drugs": (0, 0),
+        "genes": (0, 0),
+    }
+
+
+def rows(right: int, *, wrong: int, of: int = 2000) -> gate.Counted:
+    """Documents of one mention each: so many found, so many found in another place."""
+    assert right + wrong == of
+    return np.array([[1, 0, 0]] * right + [[0, 1, 1]] * wrong)
 
 
 def test_the_first_mix_that_passes_is_taken() -> None:
     mixes = gate.ladder(4)
-    losses = dict(zip((mix.name for mix in mixes), (0.01, 0.004, 0.003, 0.0), strict=True))
+    lost = dict(zip((mix.name for mix in mixes), (60, 40, 3, 0), strict=True))
+    reference = {"a": rows(1600, wrong=400), "b": rows(1800, wrong=200)}
 
-    def measure(mix: gate.Mix) -> Mapping[str, float]:
-        return {"a": 0.8 - losses[mix.name], "b": 0.9}
+    def measure(mix: gate.Mix) -> Mapping[str, gate.Counted]:
+        return {"a": rows(1600 - lost[mix.name], wrong=400 + lost[mix.name]), "b": reference["b"]}
 
-    taken, tried = gate.choose(mixes, {"a": 0.8, "b": 0.9}, measure, tolerance=0.3)
+    taken, tried = gate.choose(mixes, reference, measure, tolerance=0.3)
     assert taken == mixes[2]
-    assert len(tried) == 3
-    assert gate.choose(mixes, {"a": 1.0, "b": 0.9}, measure, tolerance=0.3)[0] is None
+    assert [round(found["a"].points, 2) for _, found in tried] == [3.0, 2.0, 0.15]
+    assert gate.choose(mixes, {**reference, "b": rows(2000, wrong=0)}, measure, tolerance=0.3)[0] is None
+
+
+def test_noise_refuses_nothing_and_a_real_loss_does() -> None:
+    """Both lose as much: one by a few documents more that changed for the worse than for the better, the other by all that changed."""
+    chance = np.random.default_rng(3)
+    exact = (chance.random(1000) < 0.8).astype(int)
+    noisy, worse = exact.copy(), exact.copy()
+    noisy[np.flatnonzero(exact)[:40]] = 0
+    noisy[np.flatnonzero(exact == 0)[:28]] = 1
+    worse[np.flatnonzero(exact)[:12]] = 0
+    reference, *found = (np.stack([one, 1 - one, 1 - one], axis=1) for one in (exact, noisy, worse))
+    noise, real = (gate.loss(reference, one) for one in found)
+    assert noise.points == pytest.approx(real.points) == pytest.approx(1.2)
+    assert noise.error > 2 * real.error
+    assert noise.low < 0 < real.low
+    others = {str(number): gate.Loss(0.8) for number in range(17)}
+    assert gate.beyond({"noise": noise, "real": real, **others}, 0.3) == ["real"]
+    assert gate.Gate("int8", tried=(("int8", {"noise": noise}),)).doubtful == ("noise",)
+
+
+def test_many_small_losses_that_no_head_can_prove_are_refused_by_their_mean() -> None:
+    mix = gate.ladder(4)[0]
+    reference = {str(number): rows(80, wrong=20, of=100) for number in range(18)}
+    found = {head: rows(79, wrong=21, of=100) for head in reference}
+    taken, tried = gate.choose([mix], reference, lambda _: found)
+    assert taken is None
+    assert gate.beyond(tried[0][1], 0.3) == []
+    assert "on average" in gate.refused(tried, 0.3).message
+
+
+def test_the_error_of_a_loss_is_that_of_drawing_documents_again() -> None:
+    """Against the spread of the loss over many sets of documents from the same source."""
+    chance = np.random.default_rng(5)
+
+    def drawn(size: int) -> tuple[gate.Counted, gate.Counted]:
+        exact = chance.random(size) < 0.8
+        mixed = np.where(chance.random(size) < 0.03, ~exact, exact)
+        left, right = (np.stack([one, ~one, ~one], axis=1).astype(np.int64) for one in (exact, mixed))
+        return left, right
+
+    points = [gate.loss(*drawn(400)) for _ in range(60)]
+    spread = float(np.std([one.points for one in points], ddof=1))
+    assert float(np.mean([one.error for one in points])) == pytest.approx(spread, rel=0.3)
 
 
 def test_every_step_of_the_ladder_keeps_more() -> None:
@@ -175,6 +278,10 @@ def test_a_target_that_exists_is_left_alone(run: Path, tmp_path: Path) -> None:
     ("change", "code"),
     [
         (lambda it: it["encoder"].update(model_type="roberta"), "BX505"),
+        (lambda it: it["encoder"].update(hidden_act="relu"), "BX505"),
+        (lambda it: it["encoder"].pop("hidden_act"), "BX505"),
+        (lambda it: it.update(encoder={"kind": "bilstm", "word_width": 8}), "BX505"),
+        (lambda it: it.update(encoder={"kind": "convolution", "width": 8}), "BX505"),
         (lambda it: it["tasks"][0].update(kind="labels") or it["tasks"].pop(), "BX505"),
         (lambda it: it["tasks"][0].update(types=["Chemical"]), "BX505"),
         (lambda it: it.pop("specials"), "BX406"),
@@ -189,7 +296,21 @@ def test_a_run_without_a_graph_is_refused(change: Any, code: str, tmp_path: Path
     with pytest.raises((BundleError, TrainingError)) as caught:
         export(folder, tmp_path / "bundle", measure=False)
     assert caught.value.code == code
+    assert caught.value.hint
     assert not (tmp_path / "bundle").exists()
+
+
+def test_a_head_without_a_graph_is_named_with_a_way_out(tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run")
+    weights = load_file(folder / "model.safetensors")
+    own = {name: weights.pop(name) for name in list(weights) if name.startswith("heads.genes.")}
+    save_file(
+        weights | {name.replace("genes.", "genes.inner."): value for name, value in own.items()},
+        folder / "model.safetensors",
+    )
+    with pytest.raises(BundleError, match="'genes'") as caught:
+        export(folder, tmp_path / "bundle", measure=False)
+    assert "biomux.load" in (caught.value.hint or "")
 
 
 def test_heads_that_do_not_tag_are_left_out_and_named(tmp_path: Path) -> None:

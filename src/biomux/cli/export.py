@@ -17,7 +17,9 @@ def command(
         Literal["auto", "int8", "fp32"], typer.Option(help="int8, or refuse; fp32; or auto: int8 where that passes.")
     ] = "auto",
     tolerance: Annotated[float, typer.Option(min=0, help="Points of F1 that a head may lose by int8.")] = 0.3,
-    limit: Annotated[int, typer.Option(min=1, help="The most development documents of a head to measure on.")] = 1000,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The most development documents of a head to measure on; all by default.")
+    ] = None,
     corpora: Annotated[Path | None, typer.Option(help="The corpora directory.")] = None,
     types: Annotated[
         Path | None, typer.Option(help="A YAML or JSON file of plain types: name → sources [head, type], rule.")
@@ -36,9 +38,10 @@ def command(
     The bundle is one folder: the graph, the tokenizer, the table of heads, calibration, examples, a model card, and a manifest with checksums.
     It is read back and verified before it gets its name.
 
-    Each head is measured on the development documents of its own corpus, at fp32 and at int8. A head that loses more than the
-    tolerance makes the encoder keep more of its matrices in fp32; if no mix will do, int8 is refused (auto: fp32 is taken). The
-    table goes into the bundle. Temperatures, and the thresholds for --precision of biomux annotate, are fitted on the same documents.
+    Each head is measured on the development documents of its own corpus, the same ones at fp32 and at int8. A head that loses more than the
+    tolerance, by more than noise, makes the encoder keep more of its matrices in fp32, and so do heads that lose more than it on average; if no mix
+    will do, int8 is refused (auto: fp32 is taken). The table, with the error of each loss, goes into the bundle. Temperatures, and the
+    thresholds for --precision of biomux annotate, are fitted on the same documents.
 
     Examples:
 
@@ -77,12 +80,13 @@ def command(
                 head,
                 measured.documents[head],
                 round(100 * f1, 2),
-                round(100 * f1 - losses[head], 2),
-                round(losses[head], 2),
+                round(100 * losses[head].f1, 2),
+                round(losses[head].points, 2),
+                round(losses[head].error, 2),
             )
             for head, f1 in measured.fp32.items()
         ]
-        table(["head", "documents", "F1 fp32", "F1 shipped", "loss"], rows, title=measured.chosen)
+        table(["head", "documents", "F1 fp32", "F1 shipped", "loss", "± error"], rows, title=measured.chosen)
     size = sum(path.stat().st_size for path in bundle.iterdir())
     note(f"{bundle}: {measured.chosen}, {amount(size, 'bytes')}")
 

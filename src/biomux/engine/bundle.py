@@ -5,6 +5,7 @@
     ├── graph.onnx        the encoder once, all heads
     ├── tokenizer.json
     ├── heads.json        heads with their labels and temperatures, special pieces, the longest window
+    ├── transitions.json  which tag follows which, of heads with a conditional random field
     ├── types.json        plain type names, and which heads' types stand behind each
     ├── calibration.json  for each head and type the scores that keep a precision
     ├── gate.json         what each head loses by int8, as measured at export
@@ -25,7 +26,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine import head_table, onnx_check, tokenizer_check
+from biomux.engine import chains, head_table, onnx_check, tokenizer_check
 from biomux.engine.strict_json import HINT, Fields, parse
 from biomux.errors import BundleError
 
@@ -45,6 +46,7 @@ LARGEST = {
     "graph.onnx": onnx_check.LARGEST_GRAPH,
     "tokenizer.json": tokenizer_check.LARGEST_TOKENIZER,
     "heads.json": 1024 * 1024,
+    "transitions.json": 16 * 1024 * 1024,
     "types.json": 1024 * 1024,
     "calibration.json": 16 * 1024 * 1024,
     "gate.json": 1024 * 1024,
@@ -92,6 +94,10 @@ def read(folder: Path) -> Bundle:
     tokenizer = read_file(folder, "tokenizer.json", manifest)
     tokenizer_check.check(tokenizer, vocabulary=facts.vocabulary, where=str(folder / "tokenizer.json"))
     table = head_table.heads(read_file(folder, "heads.json", manifest), facts, where=str(folder / "heads.json"))
+    tasks = table.tasks
+    if "transitions.json" in manifest.files:
+        content = read_file(folder, "transitions.json", manifest)
+        tasks = chains.read(content, tasks, table.temperatures, where=str(folder / "transitions.json"))
     merges: dict[str, Merge] = {}
     if "types.json" in manifest.files:
         content = read_file(folder, "types.json", manifest)
@@ -105,7 +111,7 @@ def read(folder: Path) -> Bundle:
         manifest=manifest,
         graph=graph,
         tokenizer=tokenizer,
-        tasks=table.tasks,
+        tasks=tasks,
         columns=table.columns,
         temperatures=table.temperatures,
         specials=table.specials,

@@ -1,6 +1,7 @@
 """heads.json, types.json and calibration.json of a bundle: what its columns mean. Checked to the last value.
 
-heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature", "corpus"}…], "specials": {"pad", "before", "after"}, "limit"}
+heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature", "corpus", "longest"}…], "specials": {"pad", "before", "after"}, "limit"}
+               "longest" is there where sentences of more words than that are split before they are read; "corpus" for `biomux evaluate`
 types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration"}}: see `biomux.engine.types`
 calibration.json {head: {type: [[score, precision]…]}}: the scores rise; the precision is that of development data from each on
 """
@@ -26,6 +27,8 @@ MOST_HEADS = 256
 MOST_TYPES = 128
 """Types of one head."""
 MOST_PLAIN_TYPES = 1024
+MOST_WORDS = 1 << 20
+"""Words of a sentence that is read as a whole."""
 MOST_THRESHOLDS = 128
 LONGEST_NAME = 128
 SHORTEST_LIMIT, LONGEST_LIMIT = 8, 1 << 20
@@ -90,7 +93,8 @@ def _task(head: Fields) -> Tagging:
     scheme, kind = head.text("scheme", longest=16), head.text("kind", longest=16)
     if scheme not in ("bio", "bioes") or kind != "tagging":
         head.refuse(f"heads of kind {kind!r} and scheme {scheme!r} are not known to this version")
-    return Tagging(name, tuple(own), "bio" if scheme == "bio" else "bioes")
+    longest = head.whole("longest", low=1, high=MOST_WORDS) if "longest" in head.values else None
+    return Tagging(name, tuple(own), "bio" if scheme == "bio" else "bioes", longest=longest)
 
 
 def _specials(fields: Fields, facts: Facts) -> Specials:

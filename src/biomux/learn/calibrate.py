@@ -15,8 +15,8 @@ from biomux.engine.packing import pack
 from biomux.errors import ScoreError
 from biomux.scoring.calibration import thresholds
 from biomux.scoring.honest import fit_temperature
+from biomux.tasks.tagging import reading_ranges
 from biomux.text import pieces as text_pieces
-from biomux.text import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
     gold: list[list[tuple[int, int, str]]] = []
     labels: list[NDArray[np.int32]] = []
     for document in documents:
-        ranges = sentences.of(document)
+        ranges = reading_ranges(document, task.longest)
         for found, (start, end) in zip(
             text_pieces.split(annotator.tokenizer, document.text, ranges), ranges, strict=True
         ):

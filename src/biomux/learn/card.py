@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from biomux import __version__
 from biomux.corpora import catalogue
 from biomux.errors import CorpusError
+from biomux.learn.gate import RULE, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,17 +107,21 @@ def _scores(run: Path, gate: Gate) -> str:
     rows = [
         (
             head,
-            str(gate.documents[head]),
+            f"{gate.documents[head]:,}",
             f"{100 * value:.2f}",
-            f"{100 * value - gate.losses[head]:.2f}",
-            f"{gate.losses[head]:+.2f}",
+            f"{100 * gate.losses[head].f1:.2f}",
+            f"{gate.losses[head].points:+.2f} ± {gate.losses[head].error:.2f}",
         )
         for head, value in gate.fp32.items()
     ]
+    read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents a head"
     said = (
-        f"Strict F1 on documents of the split `{gate.split}`, at fp32 and as shipped ({gate.chosen}). A head may lose at most "
-        f"{gate.tolerance:g} points; mixes tried: {', '.join(name for name, _ in gate.tried) or 'none'}."
+        f"Strict F1 on {read} of the split `{gate.split}`, at fp32 and as shipped ({gate.chosen}), with what each head loses by the precision and the "
+        f"standard error of that loss. {RULE} The tolerance is {gate.tolerance:g} points; mixes tried: "
+        f"{', '.join(name for name, _ in gate.tried) or 'none'}; the heads lose {mean_of(gate.losses):.2f} points on average."
     )
+    if gate.doubtful:
+        said += f" Beyond the tolerance, by what may be noise: {', '.join(gate.doubtful)}."
     left_out = (
         f"\n\nNot measured, for want of development data: {', '.join(gate.unmeasured)}." if gate.unmeasured else ""
     )

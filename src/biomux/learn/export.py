@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from biomux import __version__
-from biomux.engine import head_table
+from biomux.engine import chains, head_table
 from biomux.engine import verify as verifying
 from biomux.engine.annotator import Annotator
 from biomux.engine.bundle import FORMAT, MANIFEST, VERSION
@@ -28,6 +28,8 @@ from biomux.errors import BundleError, TrainingError
 from biomux.learn import calibrate, gate, graph, merging
 from biomux.learn.card import card
 from biomux.recipes.read import of_run
+from biomux.tasks import restored
+from biomux.tasks.crf import Chained, Transitions
 from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def export(
     """Write the best weights of a run as a bundle; the folder appears under its name only when whole.
 
     `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
-    is the most development documents of a head. `types` are the plain types, as `biomux.engine.types` describes them.
+    is the most development documents of a head, all by default. `types` are the plain types, as `biomux.engine.types` describes them.
     `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
     those that are measured, and precision, temperatures, thresholds and merging are what suits them.
     """
@@ -112,7 +114,7 @@ def export(
     documents = gate.development(choosing, directory=directory, limit=limit) if measure else {}
     documents = {task.name: documents[task.name] for task in trained.tasks if documents.get(task.name)}
     measured, content = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
-    measured = replace(measured, split=choosing.development.split if documents else "")
+    measured = replace(measured, split=choosing.development.split if documents else "", limit=limit)
     annotator = judged.annotator(content, threads=threads)
     temperatures, curves, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
@@ -145,6 +147,8 @@ def export(
     }
     if plain:
         parts["types.json"] = _json(plain)
+    if learned := chains.to_json(trained.tasks):
+        parts["transitions.json"] = _json(learned)
     _write(target, parts)
     return measured
 
@@ -159,21 +163,21 @@ def read(run: Path) -> Trained:
         described = json.loads((run / "model.json").read_text(encoding="utf-8"))
         weights = load_file(run / "model.safetensors")
         config = dict(described["encoder"])
-        tagging = [one for one in described["tasks"] if one["kind"] == "tagging"]
-        left_out = tuple(str(one["name"]) for one in described["tasks"] if one["kind"] != "tagging")
-        tasks = tuple(Tagging(one["name"], tuple(one["types"]), one["scheme"]) for one in tagging)
+        found = [(str(one["name"]), _task(one)) for one in described["tasks"]]
         tokenizer = Tokenizer.from_file(str(run / "tokenizer.json"))
         specials, limit = Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
         raise TrainingError(
             "BX406", f"the run cannot be read: {error}", where=str(run), hint="name the folder that `biomux train` made"
         ) from None
-    if config.get("model_type") != "bert" or config.get("hidden_act") != "gelu":
-        raise _cannot(
-            f"an encoder of type {config.get('model_type')!r} with {config.get('hidden_act')!r} has no graph yet"
-        )
+    _must_have_a_graph(config)
+    tasks = tuple(task for _, task in found if task is not None)
+    left_out = tuple(name for name, task in found if task is None)
     if not tasks:
-        raise _cannot("the run has no head that tags; others have no graph yet")
+        raise _cannot(
+            f"no head of the run tags ({', '.join(left_out)}), and others have no graph yet",
+            hint="annotate with the run itself: biomux.load(RUN)",
+        )
     tokenizer.no_padding()
     tokenizer.no_truncation()
     prefix = "encoder.body."
@@ -186,17 +190,50 @@ def read(run: Path) -> Trained:
     places = "embeddings.position_embeddings.weight"
     if places in encoder:
         encoder[places] = encoder[places][: limit + 2]
-    return Trained(encoder, config, _heads(weights, tasks), tasks, tokenizer, specials, limit, left_out)
+    decoded = tuple(_chained(task, weights) for task in tasks)
+    return Trained(encoder, config, _heads(weights, tasks), decoded, tokenizer, specials, limit, left_out)
+
+
+def _task(described: Mapping[str, Any]) -> Tagging | None:
+    """A run's task; None if it is of a kind that has no graph yet."""
+    if described["kind"] != "tagging":
+        return None
+    task = restored(dict(described))
+    return task if isinstance(task, Tagging) else None
+
+
+def _must_have_a_graph(config: Mapping[str, Any]) -> None:
+    kind = str(config.get("kind") or config.get("model_type"))
+    if kind != "bert" or config.get("hidden_act") != "gelu":
+        shape = f" with {config.get('hidden_act')!r}" if kind == "bert" else ""
+        raise _cannot(
+            f"an encoder of kind {kind!r}{shape} has no graph yet, only BERT's with 'gelu' has",
+            hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
+        )
+
+
+def _chained(task: Tagging, weights: Mapping[str, Floats]) -> Tagging:
+    """The task as it is decoded: with transitions, if its head has learned any."""
+    parts = [weights.get(f"heads.{task.name}.{part.name}") for part in fields(Transitions)]
+    found = [part.astype(np.float32) for part in parts if part is not None]
+    return Chained.of(task, Transitions(*found)) if len(found) == len(parts) else task
 
 
 def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
     """The run whose weights are measured; refused if it has other heads than the one that is shipped."""
-    if judged.tasks != trained.tasks or judged.config != trained.config:
+    if [_meaning(task) for task in judged.tasks] != [
+        _meaning(task) for task in trained.tasks
+    ] or judged.config != trained.config:
         raise _cannot(
             f"{place} has other heads, or another encoder, than the run to export",
             hint="name the run that it went on from with --chosen-on",
         )
     return judged
+
+
+def _meaning(task: Tagging) -> tuple[Any, ...]:
+    """What a head's columns mean, whatever it has learned."""
+    return type(task), task.name, task.labels, task.longest
 
 
 def _through_the_gate(
@@ -217,23 +254,26 @@ def _through_the_gate(
     listen(f"measuring fp32 on {sum(counts.values()):,} documents")
     graphs = {gate.FP32.name: trained.graph(gate.FP32)}
 
-    def f1(mix: gate.Mix) -> dict[str, float]:
-        listen(f"measuring {mix.name}")
-        graphs[mix.name] = trained.graph(mix)
-        return gate.f1_of_heads(trained.annotator(graphs[mix.name], threads=threads), documents)
+    def measure(mix: gate.Mix) -> dict[str, gate.Counted]:
+        if mix.name not in graphs:
+            listen(f"measuring {mix.name}")
+            graphs[mix.name] = trained.graph(mix)
+        return gate.counts_of_heads(trained.annotator(graphs[mix.name], threads=threads), documents)
 
-    reference = gate.f1_of_heads(trained.annotator(graphs[gate.FP32.name], threads=threads), documents)
+    reference = measure(gate.FP32)
+    exact = gate.losses(reference, reference)
     taken = gate.FP32
-    tried: tuple[tuple[str, Mapping[str, float]], ...] = ()
+    tried: tuple[tuple[str, gate.Losses], ...] = ()
     if precision != "fp32":
-        found, tried = gate.choose(mixes, reference, f1, tolerance=tolerance)
+        found, tried = gate.choose(mixes, reference, measure, tolerance=tolerance)
         if found is None and precision == "int8":
-            raise gate.refused(tried, reference, tolerance)
+            raise gate.refused(tried, tolerance)
         if found is None:
-            tried = (*tried, (gate.FP32.name, reference))
+            tried = (*tried, (gate.FP32.name, exact))
         taken = found or gate.FP32
     listen(f"taken: {taken.name}")
-    measured = gate.Gate(taken.name, tolerance, "", counts, reference, tried, unmeasured)
+    fp32 = {head: one.f1 for head, one in exact.items()}
+    measured = gate.Gate(taken.name, tolerance, documents=counts, fp32=fp32, tried=tried, unmeasured=unmeasured)
     return measured, graphs[taken.name]
 
 
@@ -252,7 +292,8 @@ def _calibrated(
     for task in tasks:
         if task.name in documents:
             sentences = calibrate.read(annotator, task, documents[task.name])
-            fitted = calibrate.temperature(sentences)
+            # Transitions were learned beside the logits as they are: another temperature would change the answers.
+            fitted = 1.0 if isinstance(task, Chained) else calibrate.temperature(sentences)
             temperatures[task.name] = round(min(max(fitted, head_table.COLDEST), head_table.HOTTEST), 4)
             for type_, given in calibrate.answers(task, sentences, temperatures[task.name]).items():
                 found[task.name, type_] = given
@@ -269,10 +310,15 @@ def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[lis
     layers: list[list[tuple[Floats, Floats]]] = []
     for task in tasks:
         prefix = f"heads.{task.name}."
+        if f"{prefix}between" in weights:  # a conditional random field over the head inside it
+            prefix += "head."
         own = sorted(key for key in weights if key.startswith(prefix) and key.endswith(".weight"))
         places = [key.removeprefix(prefix).removesuffix(".weight") for key in own]
         if not own or not all(place.isdecimal() for place in places):
-            raise _cannot(f"head {task.name!r} is of a kind that has no graph yet")
+            raise _cannot(
+                f"head {task.name!r} is of a kind that has no graph yet",
+                hint="train it as linear, two-layer, or crf over one of these; or annotate with the run itself: biomux.load(RUN)",
+            )
         for depth, key in enumerate(own):
             if len(layers) <= depth:
                 layers.append([])
@@ -295,6 +341,7 @@ def _table(trained: Trained, temperatures: Mapping[str, float], recipe: Recipe) 
             "columns": list(trained.columns[task.name]),
             "temperature": temperatures[task.name],
             "corpus": recipe.tasks[task.name].corpus,
+            **({} if task.longest is None else {"longest": task.longest}),
         }
         for task in trained.tasks
     ]

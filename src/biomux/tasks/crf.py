@@ -6,12 +6,13 @@ scheme, tag sequences that it does not allow have no probability.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from biomux.tasks.tagging import Tagging, transitions
+from biomux.tasks.viterbi import BAN, search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from biomux.text.pieces import Pieces
 
     Floats = NDArray[np.float32]
-
-BAN = np.float32(-1e9)
-"""The score of what the scheme does not allow: far below any sum of learned scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +51,18 @@ class Transitions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chained(Tagging):
-    """A tagging task whose head has learned transitions. Its probabilities are those of the logits at temperature 1."""
+    """A tagging task whose head has learned transitions. Its probabilities are those of the logits at temperature 1.
+
+    A mention's score is the smallest of its tags' marginal probabilities: over all tag sequences that the scheme allows, given all words. It
+    is no probability of the mention as a whole, which would be at most that.
+    """
 
     learned: Transitions | None = None
+
+    @classmethod
+    def of(cls, task: Tagging, learned: Transitions) -> Chained:
+        """The task, decoded with transitions."""
+        return cls(**{field.name: getattr(task, field.name) for field in fields(Tagging)}, learned=learned)
 
     @property
     def skips_empty(self) -> bool:
@@ -71,26 +78,14 @@ class Chained(Tagging):
 
 
 def best_path(scores: Floats, learned: Transitions, scheme: str | None = None) -> NDArray[np.intp]:
-    """The tag sequence of the largest summed score, by the search of Viterbi.
+    """The tag sequence of the largest summed score.
 
     >>> stay = Transitions(np.array([[0, -9], [-9, 0]], np.float32), np.zeros(2, np.float32), np.zeros(2, np.float32))
     >>> best_path(np.array([[3, 0], [0, 1], [3, 0]], np.float32), stay).tolist()
     [0, 0, 0]
     """
-    tags = np.zeros(len(scores), dtype=np.intp)
-    if not len(scores):
-        return tags
     steps = learned.within(scheme)
-    table = scores[0] + steps.first
-    back = np.zeros(scores.shape, dtype=np.intp)
-    for index in range(1, len(scores)):
-        candidates = table[:, None] + steps.between
-        back[index] = candidates.argmax(axis=0)
-        table = candidates.max(axis=0) + scores[index]
-    tags[-1] = (table + steps.last).argmax()
-    for index in range(len(scores) - 1, 0, -1):
-        tags[index - 1] = back[index, tags[index]]
-    return tags
+    return search(scores, between=steps.between, first=steps.first, last=steps.last)
 
 
 def marginals(scores: Floats, learned: Transitions, scheme: str | None = None) -> Floats:

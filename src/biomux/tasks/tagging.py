@@ -17,6 +17,7 @@ from biomux.document import Span
 from biomux.errors import TrainingError
 from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading
 from biomux.tasks.task import Scores
+from biomux.tasks.viterbi import BAN, search
 from biomux.text import sentences, words
 from biomux.text.remembered import splitter
 from biomux.text.windows import windows
@@ -233,19 +234,9 @@ def best_sequence(probabilities: NDArray[np.float32], scheme: str = "bio") -> ND
     allowed, start, stop = transitions(probabilities.shape[1], scheme)
     if not len(tags) or (start[tags[0]] and stop[tags[-1]] and allowed[tags[:-1], tags[1:]].all()):
         return tags
+    banned = [np.where(part, np.float32(0), BAN) for part in (allowed, start, stop)]
     scores = np.log(np.maximum(probabilities, 1e-30))
-    ban = np.float32(-1e9)
-    table = scores[0] + np.where(start, 0, ban)
-    back = np.zeros(scores.shape, dtype=np.intp)
-    steps = np.where(allowed, np.float32(0), ban)
-    for index in range(1, len(scores)):
-        candidates = table[:, None] + steps
-        back[index] = candidates.argmax(axis=0)
-        table = candidates.max(axis=0) + scores[index]
-    tags[-1] = (table + np.where(stop, 0, ban)).argmax()
-    for index in range(len(scores) - 1, 0, -1):
-        tags[index - 1] = back[index, tags[index]]
-    return tags
+    return search(scores, between=banned[0], first=banned[1], last=banned[2])
 
 
 _TABLES: dict[tuple[int, str], tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -66,7 +65,7 @@ def chained(task: Tagging, head: nn.Module) -> Tagging:
     """The task as it is decoded: with the transitions of its head, if that has learned any."""
     if not isinstance(head, CRF):
         return task
-    return Chained(**{field.name: getattr(task, field.name) for field in fields(task)}, learned=head.transitions())
+    return Chained.of(task, head.transitions())
 
 
 def build(width: int, labels: int, *, head: str = "linear", **settings: Any) -> nn.Module:
