@@ -1,0 +1,126 @@
+"""`biomux study`: recipes over recipes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def command(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A file, or a name such as d/learning-curve.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="The study's folder; studies/NAME unless given."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=VALUE", help="Put a value in every recipe's place; may be given often."),
+    ] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="These seeds, not the study's.")] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="The part to score, not the study's; test only when all is decided.")
+    ] = None,
+    corpora: Annotated[
+        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Try the study: few documents, a small encoder, one epoch, two seeds.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take.")
+    ] = False,
+) -> None:
+    """Run a study: recipes over recipes.
+
+    A study names systems (recipes with values set), a grid of values and seeds. Each run is an ordinary one in DIR/runs. The same command
+    goes on with a study that was stopped: what is done is not done again, and a run that failed is tried again. Systems and seeds can be
+    added later. At the end report.md, report.html and report.json have all values, mean and standard deviation over seeds, curves, and
+    tests between systems on the same documents. Runs that fail are told of, the others go on, and the exit code is 3.
+
+        biomux study d/learning-curve --dry-run
+
+        biomux study d/ten-percent --set model.encoder.name=weights/minilm --set loop.epochs=20
+
+        biomux study a/table --quick -o try
+
+        biomux study mine.yaml --seeds 1,2,3,4,5
+    """
+    from biomux.cli import studying
+    from biomux.cli.display import note
+    from biomux.cli.train import needs_torch
+    from biomux.recipes.members import of_study
+    from biomux.recipes.study import read_study
+
+    found, place = read_study(study)
+    if seeds is not None or quick:
+        chosen = studying_seeds(seeds) if seeds is not None else found.seeds[: studying.QUICK_SEEDS]
+        found = found.model_copy(update={"seeds": chosen})
+    scoring = studying.scoring_of(found.score, split)
+    with needs_torch():
+        from biomux.learn import study as studies
+    said: list[str] = []
+    name = f"{found.name}-quick" if quick else found.name
+    folder = output or Path("studies") / name
+    small = studying.smaller(said) if quick else None
+    members = of_study(found, place=place, settings=settings or [], small=small, folder=folder)
+    for change in said:
+        note(f"quick: {change}")
+    described = {**found.model_dump(mode="json"), "name": name, "settings": list(settings or [])}
+    if dry_run:
+        from biomux.learn.study_estimate import plan
+
+        studies.check(members, folder, scoring=scoring, directory=corpora)
+        studying.show_plan(
+            plan(
+                members, scoring=scoring, folder=folder, directory=corpora, listen=lambda one: note(f"measuring {one}")
+            )
+        )
+        return
+    with studying.stoppable(), studying.followed(members) as listen:
+        outcomes = studies.run_study(
+            described, members, folder, kind="study", scoring=scoring, keep=found.keep, directory=corpora, listen=listen
+        )
+    if found.keep == "scores":
+        studies.drop_weights(members, folder)
+    if any(one.state == "done" for one in outcomes.values()):
+        _report(folder)
+    print(folder)
+    if studying.failures(outcomes):
+        raise typer.Exit(studying.FAILED)
+
+
+def studying_seeds(given: str) -> tuple[int, ...]:
+    """Seeds from `1,2,3`."""
+    from biomux.errors import UsageError
+
+    try:
+        found = tuple(int(one) for one in given.split(","))
+    except ValueError:
+        found = ()
+    if not found or len(set(found)) < len(found) or min(found) < 0:
+        raise UsageError(
+            "BX001", f"{given!r} are no seeds", where="--seeds", hint="give whole numbers, for instance 1,2,3"
+        )
+    return found
+
+
+def _report(folder: Path) -> None:
+    from biomux.cli.display import table
+    from biomux.cli.studying import write_report
+    from biomux.report import study, study_page
+
+    content: Mapping[str, Any] = study.report(study.read(folder))
+    page = study_page.page(content)
+    write_report(folder, content, page)
+    from biomux.report.blocks import Grid
+
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Grid):
+                table(block.columns, block.rows, title=block.title or section.title)
+                print(f"{block.below}\n" if block.below else "")

@@ -1,0 +1,109 @@
+"""`biomux tasks`: how tasks lie to each other."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app = typer.Typer(help="Compare the tasks of runs.", no_args_is_help=True)
+
+
+@app.callback()
+def _tasks() -> None:
+    """Compare the tasks of runs.
+
+    Examples:
+
+        biomux tasks map runs/b-refine-1
+    """
+
+
+@app.command("map")
+def map_command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write map.json, vectors.npy and task-map.svg here."),
+    ] = None,
+    examples: Annotated[int, typer.Option("--examples", min=1, help="Training examples of each task.")] = 100,
+    corpora: Annotated[
+        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
+) -> None:
+    """Draw tasks in the plane: near ones pull the encoder alike.
+
+    A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers (the diagonal of the Fisher information),
+    over some training examples. Give one run with several tasks, or several runs that began with the same encoder.
+
+        biomux tasks map runs/b-refine-1 -o map
+
+        biomux tasks map runs/single-* --json
+    """
+    import json
+    from contextlib import nullcontext
+
+    import numpy as np
+
+    from biomux.cli.display import table
+    from biomux.formats.source import folder_target
+
+    vectors: dict[str, Any] = {}
+    found = gathered(runs, corpora, examples, keep=vectors)
+    with folder_target(output) if output else nullcontext() as place:
+        if place is not None:
+            from biomux.report.transfer_page import map_section
+
+            section = map_section(found)
+            picture: Any = section.blocks[0]
+            (place / "map.json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            (place / "task-map.svg").write_text(picture.svg, encoding="utf-8")
+            np.save(place / "vectors.npy", np.stack(list(vectors.values())))
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    names = list(found["points"])
+    rows = [
+        [name, found["kinds"][name], *(f"{value:.3f}" for value in found["points"][name])]
+        + [f"{found['similarity'][name][other]:.3f}" for other in names]
+        for name in names
+    ]
+    table(["task", "kind", "x", "y", *names], rows, title="tasks: place on the map, and cosine with each other")
+    print(found["method"])
+
+
+def gathered(
+    runs: Sequence[Path], corpora: Path | None, examples: int, *, keep: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The map of all tasks of some runs; tasks of one name in several runs are told apart by their run. `keep` gets the vectors."""
+    import numpy as np
+
+    from biomux.cli.display import progress
+    from biomux.cli.train import needs_torch
+    from biomux.errors import UsageError
+    from biomux.report.task_map import project
+
+    with needs_torch():
+        from biomux.learn import embeddings
+    found = []
+    with progress("tasks", total=len(runs), unit="runs") as bar:
+        for run in runs:
+            made = embeddings.of_run_tasks(run, directory=corpora, examples=examples)
+            found += [(run, vector) for vector in made]
+            bar.advance(1)
+    names = [vector.task for _, vector in found]
+    labels = [vector.task if names.count(vector.task) == 1 else f"{vector.task} ({run.name})" for run, vector in found]
+    if len({vector.values.shape for _, vector in found}) > 1:
+        raise UsageError("BX001", "the runs have other encoders", hint="name runs that began with the same encoder")
+    values = {label: vector.values for label, (_, vector) in zip(labels, found, strict=True)}
+    if keep is not None:
+        keep.update(values)
+    kinds = {label: vector.kind for label, (_, vector) in zip(labels, found, strict=True)}
+    most = max((vector.examples for _, vector in found), default=0)
+    method = embeddings.METHOD.format(examples=f"at most {most}")
+    return project(list(values), np.stack(list(values.values())), kinds=kinds, method=method)

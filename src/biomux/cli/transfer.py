@@ -1,0 +1,150 @@
+"""`biomux transfer`: which task helps which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from biomux.recipes.members import Member
+
+
+def command(
+    recipe: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="A recipe or a transfer study: a file, or a name such as b/transfer."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="The study's folder; studies/NAME unless given."),
+    ] = None,
+    tasks: Annotated[
+        str | None, typer.Option("--tasks", metavar="TASK,...", help="Only these tasks of the recipe.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=VALUE", help="Put a value in the recipe's place; may be given often."),
+    ] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="These seeds, not the study's.")] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="The part to score, not the study's; test only when all is decided.")
+    ] = None,
+    corpora: Annotated[
+        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+    ] = None,
+    task_map: Annotated[bool, typer.Option("--map/--no-map", help="Draw the map of tasks as well.")] = True,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Try it: few documents, a small encoder, one epoch, two seeds at most.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take.")
+    ] = False,
+) -> None:
+    """Find out which task helps which.
+
+    Every task of the recipe is trained alone, and every two together. Whether t gets better or worse with s is decided by tests over
+    documents (paired bootstrap, approximate randomisation, corrected by Holm); a graph, a heat map and plain sentences say what to train
+    together, and a map shows which tasks pull the encoder alike. Tasks may be of any kinds, each with its own main figure.
+
+    The same command goes on with a study that was stopped. A run that fails is told of, the others go on, and the exit code is 3.
+
+        biomux transfer b/transfer --dry-run
+
+        biomux transfer b/transfer --set model.encoder.name=weights/minilm -o studies/transfer
+
+        biomux transfer d/joint-max --set 'tasks.ner.train=[train]' --seeds 1,2,3
+
+        biomux transfer b/refine --tasks chemprot,ddi,nli4ct --quick
+    """
+    from biomux.cli import studying
+    from biomux.cli.display import note
+    from biomux.cli.study import studying_seeds
+    from biomux.cli.train import needs_torch
+    from biomux.recipes.members import of_transfer
+    from biomux.recipes.study import read_transfer
+
+    found, place = read_transfer(recipe)
+    changes: dict[str, Any] = {}
+    if seeds is not None:
+        changes["seeds"] = studying_seeds(seeds)
+    elif quick:
+        changes["seeds"] = found.seeds[: studying.QUICK_SEEDS]
+    if tasks is not None:
+        changes["tasks"] = tuple(one.strip() for one in tasks.split(",") if one.strip())
+    found = found.model_copy(update=changes)
+    scoring = studying.scoring_of(found.score, split)
+    with needs_torch():
+        from biomux.learn import study as studies
+    said: list[str] = []
+    name = f"{found.name}-quick" if quick else found.name
+    folder = output or Path("studies") / name
+    small = studying.smaller(said) if quick else None
+    members = of_transfer(found, place=place, settings=settings or [], small=small)
+    for change in said:
+        note(f"quick: {change}")
+    described = {**found.model_dump(mode="json"), "name": name, "settings": list(settings or [])}
+    if dry_run:
+        from biomux.learn.study_estimate import plan
+
+        studies.check(members, folder, scoring=scoring, directory=corpora)
+        studying.show_plan(
+            plan(
+                members, scoring=scoring, folder=folder, directory=corpora, listen=lambda one: note(f"measuring {one}")
+            )
+        )
+        return
+    with studying.stoppable(), studying.followed(members) as listen:
+        outcomes = studies.run_study(
+            described,
+            members,
+            folder,
+            kind="transfer",
+            scoring=scoring,
+            keep=found.keep,
+            directory=corpora,
+            listen=listen,
+        )
+    done = [member for member in members if outcomes[member.name].state == "done"]
+    mapped = _map(done, folder, corpora, found.examples) if task_map and found.examples else None
+    if found.keep == "scores":
+        studies.drop_weights(members, folder)
+    if any(len(member.recipe.tasks) == 1 for member in done):
+        _report(folder, mapped)
+    print(folder)
+    if studying.failures(outcomes):
+        raise typer.Exit(studying.FAILED)
+
+
+def _map(members: Sequence[Member], folder: Path, corpora: Path | None, examples: int) -> dict[str, Any] | None:
+    """The map of the tasks that were trained alone with the first seed; None where there are fewer than two, or their weights are gone."""
+    from biomux.cli.tasks import gathered
+
+    first = min((member.seed for member in members), default=0)
+    runs = [
+        folder / "runs" / member.name for member in members if len(member.recipe.tasks) == 1 and member.seed == first
+    ]
+    runs = [run for run in runs if (run / "model.safetensors").is_file()]
+    return gathered(runs, corpora, examples) if len(runs) > 1 else None
+
+
+def _report(folder: Path, mapped: dict[str, Any] | None) -> None:
+    from biomux.cli.display import table
+    from biomux.cli.studying import write_report
+    from biomux.report import study, transfer, transfer_page
+    from biomux.report.blocks import Grid
+
+    content = transfer.report(study.read(folder), map=mapped)
+    page = transfer_page.page(content)
+    write_report(folder, content, page)
+    for sentence in content["advice"]:
+        print(sentence)
+    print()
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Grid):
+                table(block.columns, block.rows, title=block.title or section.title)
+                print()

@@ -1,0 +1,150 @@
+"""Recipes over recipes: what a study and a transfer study may say. As strict as recipes, with the same errors.
+
+A study trains systems (recipes with values set) at every point of a grid with every seed, and compares them. A transfer study trains each
+task of a recipe alone and every two of them together, and asks which task helps which.
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from biomux.errors import RecipeError
+from biomux.recipes import read as recipes
+from biomux.recipes.schema import Part
+
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
+
+
+class Scoring(Part):
+    """Where members are scored, and how differences are tested. `tasks`: only these; `limit`: at most so many documents of each."""
+
+    split: str = "devel"
+    tasks: tuple[str, ...] | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+    samples: Annotated[int, Field(ge=10)] = 1000
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+
+
+class System(Part):
+    """A system: its recipe, or several whose tasks together are the system; the study's own where it names none.
+
+    `set` puts values in. `encoder_of` names another system, or `system.recipe` where that has several: the encoder is the one that it ended
+    with, at the same point with the same seed.
+    """
+
+    recipe: str | tuple[str, ...] | None = None
+    set: dict[str, Any] = Field(default_factory=dict)
+    encoder_of: str | None = None
+
+
+class Study(Part):
+    """Systems, a grid of values and seeds. The first system is the one that the others are tested against.
+
+    `set` puts values in all recipes; `grid` gives paths in the recipe their values, and every combination is a point. `keep` says what stays of
+    a run when it is scored: "all", "model" (no checkpoint to go on from, no cache), or "scores" (no weights either).
+    """
+
+    name: str
+    about: str = ""
+    paper: str | None = None
+    table: str | None = None
+    recipe: str | None = None
+    set: dict[str, Any] = Field(default_factory=dict)
+    systems: dict[str, System] = Field(default_factory=dict)
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    seeds: Seeds = (1,)
+    score: Scoring = Scoring()
+    keep: Literal["all", "model", "scores"] = "model"
+
+    @model_validator(mode="after")
+    def _systems_have_recipes(self) -> Self:
+        if not self.systems and self.recipe is None:
+            raise ValueError("recipe: name one, or systems with recipes of their own")
+        before: list[str] = []
+        for name, system in self.systems.items():
+            if system.recipe is None and self.recipe is None:
+                raise ValueError(f"systems → {name} → recipe: field required, since the study names none")
+            origin = (system.encoder_of or "").partition(".")[0]
+            if system.encoder_of is not None and origin not in before:
+                raise ValueError(f"systems → {name} → encoder_of: there is no system {origin!r} before it")
+            before.append(name)
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("seeds: each may be named once")
+        return self
+
+
+class Transfer(Part):
+    """A recipe whose tasks are trained alone and in pairs; `tasks`: only these of them. The rest is as in a study.
+
+    `examples` is the number of training examples of each task that its vector on the map is made of; 0 draws no map.
+    """
+
+    name: str
+    about: str = ""
+    paper: str | None = None
+    table: str | None = None
+    recipe: str
+    tasks: tuple[str, ...] | None = None
+    set: dict[str, Any] = Field(default_factory=dict)
+    seeds: Seeds = (1,)
+    score: Scoring = Scoring()
+    keep: Literal["all", "model", "scores"] = "model"
+    examples: Annotated[int, Field(ge=0)] = 100
+
+
+def read_study(name: str) -> tuple[Study, Path | None]:
+    """The study of a file or of a name such as `d/learning-curve`, and the folder that its recipes may lie in."""
+    text, where, place = _text(name, "studies")
+    raw = recipes.mapping(
+        text, where=where, what="a study is a mapping with the keys name, recipe, systems, grid, seeds"
+    )
+    return recipes.checked(Study, raw, where=where, hint="see docs/studies.md"), place
+
+
+def read_transfer(name: str) -> tuple[Transfer, Path | None]:
+    """The transfer study of a file or a name; a recipe's file or name is one as well: all its tasks, one seed."""
+    path = Path(name)
+    if not path.is_file() and name not in names("transfers"):
+        if name in recipes.names():
+            return Transfer(name=f"{name.replace('/', '-')}-transfer", recipe=name), None
+        raise _unknown(name, [*names("transfers"), *recipes.names()], "transfer study or recipe")
+    text, where, place = _text(name, "transfers")
+    raw = recipes.mapping(
+        text, where=where, what="a transfer study is a mapping with the keys name, recipe, tasks, seeds"
+    )
+    if "model" in raw:
+        found = recipes.check(raw, where=where)
+        return Transfer(name=f"{found.name}-transfer", recipe=str(path)), None
+    return recipes.checked(Transfer, raw, where=where, hint="see docs/studies.md"), place
+
+
+def names(kind: Literal["studies", "transfers"]) -> list[str]:
+    """The studies, or transfer studies, that come with Biomux."""
+    root = resources.files("biomux.recipes").joinpath(kind)
+    return sorted(
+        f"{folder.name}/{file.name.removesuffix('.yaml')}"
+        for folder in root.iterdir()
+        if folder.is_dir()
+        for file in folder.iterdir()
+        if file.name.endswith(".yaml")
+    )
+
+
+def _text(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, Path | None]:
+    path = Path(name)
+    if path.is_file():
+        return path.read_text(encoding="utf-8"), str(path), path.parent
+    if name not in names(kind):
+        raise _unknown(name, names(kind), "study")
+    return resources.files("biomux.recipes").joinpath(f"{kind}/{name}.yaml").read_text(encoding="utf-8"), name, None
+
+
+def _unknown(name: str, known: list[str], what: str) -> RecipeError:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"give a file, or one of: {', '.join(known)}"
+    return RecipeError("BX303", f"there is no {what} {name!r}", hint=hint)

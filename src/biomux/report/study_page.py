@@ -1,0 +1,144 @@
+"""A study's report as sections: tables with all seeds, tests, curves, and what the paper printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from biomux.report import curves
+from biomux.report.blocks import Grid, Notice, Page, Picture, Prose, Section
+from biomux.report.comparison_tables import p_value
+from biomux.report.published import SUMMARIES, published
+from biomux.report.study import systems_of
+from biomux.report.tables import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from biomux.report.blocks import Block
+
+
+def page(found: Mapping[str, Any]) -> Page:
+    """The page of a report.json of kind "study"."""
+    tasks = list(dict.fromkeys(one["task"] for one in found["values"]))
+    sections = [section(found, task) for task in tasks]
+    return Page(found["name"], found["about"], (*sections, *last_sections(found)), foot(found))
+
+
+def section(found: Mapping[str, Any], task: str) -> Section:
+    """One task: values, curves, tests."""
+    values = systems_of(found["values"], task)
+    systems = list(dict.fromkeys(name for systems in values.values() for name in systems))
+    axis = ", ".join(found["axes"])
+    about = found["documents"][task]
+    rows = tuple(
+        (point or about["corpus"], *(said(systems_here.get(name, ())) for name in systems))
+        for point, systems_here in values.items()
+    )
+    blocks: list[Block] = [
+        Grid(
+            f"{task}: {about['main']} on {found['split']}",
+            (axis or "corpus", *systems),
+            rows,
+            below=signature(found, task),
+        ),
+        Picture(
+            f"{_plain(task)}-curve", drawn(values, axis, f"{task}, {about['main']}"), f"Figures of {task} by system"
+        ),
+    ]
+    tests = [one for one in found["tests"] if one["task"] == task]
+    if tests:
+        blocks.append(
+            Grid(
+                "against the first system, over documents",
+                ("point", "system", "difference", "interval", "p bootstrap", "p randomisation", "p Holm", ""),
+                tuple(
+                    (one["point"] or "all", f"{one['second']} − {one['first']}", *tested(one, found["alpha"]))
+                    for one in tests
+                ),
+            )
+        )
+    return Section(task, f"task-{_plain(task)}", tuple(blocks))
+
+
+def drawn(values: Mapping[str, Mapping[str, Sequence[float]]], axis: str, title: str) -> str:
+    """Curves where there is an axis, else a row a system."""
+    if len(values) > 1:
+        return curves.curves(values, axis=axis, title=title)
+    return curves.rows(next(iter(values.values())), title=title)
+
+
+def last_sections(found: Mapping[str, Any]) -> list[Section]:
+    """What the paper printed, what failed, and what must be known."""
+    made = []
+    printed = published(paper=found["paper"], table=found["table"]) if found["paper"] and found["table"] else []
+    corpora = {about["corpus"] for about in found["documents"].values()}
+    rows = tuple(
+        (one.system, one.corpus, one.metric, f"{one.value:g}", one.note)
+        for one in printed
+        if one.corpus in corpora or (one.corpus in SUMMARIES and len(corpora) > 1)
+    )
+    if rows:
+        note = Prose(
+            "Printed by the paper, on its own encoder, data and split: facts to stand beside ours, not measurements.",
+            note=True,
+        )
+        title = f"Paper {found['paper']}, table {found['table']}"
+        made.append(
+            Section(title, "published", (note, Grid("", ("system", "corpus", "metric", "value", "note"), rows)))
+        )
+    if found["failed"]:
+        told = tuple(Notice(f"{one['name']}: {one['error'] or 'not trained yet'}") for one in found["failed"])
+        made.append(Section("Members that are missing", "failed", told))
+    if found.get("remarks"):
+        made.append(Section("Remarks", "remarks", tuple(Prose(one) for one in found["remarks"])))
+    return made
+
+
+def foot(found: Mapping[str, Any]) -> str:
+    """How it was made."""
+    done = found["members"]
+    hours = found["seconds"] / 3600
+    took = f"{hours:.1f} h" if hours >= 1 else f"{found['seconds'] / 60:.1f} min"
+    return (
+        f"{done['done']} of {done['of']} runs; {found['pieces']:,} pieces in {took} of training and scoring. Tests resample documents "
+        f"(paired bootstrap, approximate randomisation; Holm over all tests of the page, {found['alpha']:g}); they do not cover "
+        "the choice of seeds, which the standard deviation shows."
+    )
+
+
+def said(values: Sequence[float]) -> str:
+    """Mean, standard deviation and all values in percent."""
+    from biomux.report.compare import spread
+
+    if not values:
+        return ""
+    if len(values) == 1:
+        return percent(values[0])
+    found = spread(values)
+    return f"{percent(found['mean'] or 0.0)} ±{100 * (found['sd'] or 0.0):.2f} ({', '.join(map(percent, values))})"
+
+
+def tested(one: Mapping[str, Any], alpha: float) -> tuple[str, ...]:
+    """Difference, interval, three p and a word."""
+    word = "no difference shown" if one["p_holm"] >= alpha else ("better" if one["difference"] > 0 else "worse")
+    return (
+        f"{100 * one['difference']:+.2f}",
+        f"{100 * one['low']:+.2f} to {100 * one['high']:+.2f}",
+        p_value(one["p_bootstrap"]),
+        p_value(one["p_randomisation"]),
+        p_value(one["p_holm"]),
+        word,
+    )
+
+
+def signature(found: Mapping[str, Any], task: str) -> str:
+    """The line under a table: what was scored, by what."""
+    about = found["documents"][task]
+    return (
+        f"biomux:{found['biomux']}|figure:{about['main']}|corpus:{about['corpus']}|split:{found['split']}|"
+        f"documents:{about['documents']}|sha256:{about['sha256'][:12]}"
+    )
+
+
+def _plain(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
