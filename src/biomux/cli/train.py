@@ -56,7 +56,7 @@ def command(
 
         biomux train --resume runs/a-mtl-1
     """
-    with _needs_torch():
+    with needs_torch():
         from biomux.learn import run as runs
     given = settings or []
     folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _begun(recipe, run, given, quick)
@@ -68,7 +68,7 @@ def command(
 
     listeners: list[Callable[[dict[str, Any]], None]] = []
     if tensorboard:
-        with _needs_torch("tensorboard"):
+        with needs_torch("tensorboard"):
             from biomux.learn.tensorboard import writer
 
             listeners.append(writer(folder))
@@ -101,7 +101,7 @@ def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tup
             "BX001", "several processes need to be told the run's folder", hint="give --run, the same for all of them"
         )
     if quick:
-        with _needs_torch():
+        with needs_torch():
             from biomux.learn.encoders.at_hand import at_hand
         recipe, changes = quickly.quick(recipe, at_hand=at_hand)
         note(f"quick: {'; '.join(changes)}")
@@ -172,7 +172,7 @@ def _every() -> float:
     return 2.0 if sys.stderr.isatty() else 10.0
 
 
-class _needs_torch:  # noqa: N801
+class needs_torch:  # noqa: N801
     """Turns a missing package into a sentence that says which, and how to get it."""
 
     def __init__(self, extra: str = "train") -> None:

@@ -142,6 +142,23 @@ def compare_means(
     return _compare(left, right, mean_of, samples, seed, level)
 
 
+def compare_by(
+    statistic: Statistic,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Comparison:
+    """The same for any figure of sums of rows, one row a document."""
+    left, right = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    if not len(left):
+        raise ScoreError("BX704", "there are no documents to resample", hint="score at least one document")
+    _check_same(left, right)
+    return _compare(left, right, statistic, samples, seed, level)
+
+
 def compare_documents(
     first: DocumentCounts, second: DocumentCounts, *, metric: str = "f1", samples: int = 1000, seed: int = 0
 ) -> Comparison:
