@@ -59,6 +59,7 @@ CODES: dict[str, str] = {
     "BX405": "a run's folder is in use, missing or of another recipe",
     "BX406": "a run's model cannot be loaded",
     "BX407": "several processes cannot share the training as it is",
+    "BX408": "a device or its arithmetic is asked for that is not there",
     "BX420": "word vectors are not there, or not in a file that can be read",
     "BX421": "a file of word vectors is cut short",
     "BX422": "a word vector has the wrong size, or something that is not a number",

@@ -40,14 +40,14 @@ def test_single_task_tagging_is_what_a_plain_transformers_loop_does(
     plain.bert.load_state_dict(network.encoder.body.state_dict())
     plain.classifier.load_state_dict(network.heads["ner"].get_submodule("1").state_dict())
     ours: list[float] = []
-    step = loop._step
+    step = loop.step
 
     def watched(*arguments: Any) -> Any:
         told = step(*arguments)
         ours.append(told[0]["ner"])
         return told
 
-    monkeypatch.setattr(loop, "_step", watched)
+    monkeypatch.setattr(loop, "step", watched)
     settings: dict[str, Any] = {
         "learning_rate": 1e-3,
         "weight_decay": 0.01,
@@ -152,7 +152,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(
     tmp_path: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, _ = _trained(tmp_path / "whole", epochs=2, **settings)
-    step, number = loop._step, 0
+    step, number = loop.step, 0
 
     def dies(*arguments: Any) -> Any:
         nonlocal number
@@ -161,10 +161,10 @@ def test_a_killed_run_goes_on_to_the_same_weights(
             raise Killed
         return step(*arguments)
 
-    monkeypatch.setattr(loop, "_step", dies)
+    monkeypatch.setattr(loop, "step", dies)
     with pytest.raises(Killed):
         _trained(tmp_path / "killed", epochs=2, checkpoint_minutes=1e-9, **settings)
-    monkeypatch.setattr(loop, "_step", step)
+    monkeypatch.setattr(loop, "step", step)
     resumed, steps = _trained(tmp_path / "killed", epochs=2, **settings)
     assert steps[0]["step"] == 8
     kept, other = resumed.state_dict(), whole.state_dict()
@@ -190,7 +190,7 @@ def _after_one_step(folder: Path, regime: str, chosen: list[list[int]]) -> dict[
     if plan.learned_weights:
         run.weights = {"ner": torch.nn.Parameter(torch.tensor(0.3))}
     moving = [*network.parameters(), *run.weights.values()]
-    loop._step(run, {"shared": torch.optim.SGD(moving, lr=1.0)}, chosen)
+    loop.step(run, {"shared": torch.optim.SGD(moving, lr=1.0)}, chosen)
     return {**small.copy(network), **{f"weight {head}": one.detach() for head, one in run.weights.items()}}
 
 

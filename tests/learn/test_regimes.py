@@ -71,7 +71,7 @@ def test_a_step_moves_what_is_shared_and_its_own_task(
     network = small.model([DRUGS, ILLS])
     made = small.examples([DRUGS, ILLS], DOCUMENTS)
     seen = set()
-    step = loop._step
+    step = loop.step
 
     def watched(run: Any, movers: Any, chosen: Any) -> Any:
         tasks = {made[index].task for members in chosen for index in members}
@@ -84,7 +84,7 @@ def test_a_step_moves_what_is_shared_and_its_own_task(
         assert {name for name in changed if name.startswith("heads.")} == names(network, f"heads.{task}.")
         return told
 
-    monkeypatch.setattr(loop, "_step", watched)
+    monkeypatch.setattr(loop, "step", watched)
     loop.train(small.run(tmp_path, network, small.plan(regime, [DRUGS, ILLS]), made, epochs=2, warmup=0.0))
     assert seen == {"drugs", "ills"}
 

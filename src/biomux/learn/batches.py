@@ -54,24 +54,32 @@ class LearnBatch:
 
 
 def epoch_batches(
-    examples: Sequence[Example], draw: Draw, *, epoch: int, epochs: int, budget: int, seed: int
+    examples: Sequence[Example],
+    draw: Draw,
+    *,
+    epoch: int,
+    epochs: int,
+    budget: int,
+    seed: int,
+    most: int | None = None,
 ) -> list[list[int]]:
-    """The batches of an epoch, each a list of indices into `examples`."""
+    """The batches of an epoch, each a list of indices into `examples`: at most `budget` pieces with padding, and at most `most` examples."""
     generator = np.random.default_rng([seed, epoch])
+    size = budget, most or len(examples)
     members = _members(examples, draw, seed)
     exponent = draw.exponent_at(epoch, epochs)
     shares = {task: len(found) ** exponent * draw.boost.get(task, 1.0) for task, found in members.items()}
     if draw.batches == "random-task":
-        return _random_tasks(examples, members, shares, draw, budget, generator)
+        return _random_tasks(examples, members, shares, draw, size, generator)
     chosen = _draw(examples, members, shares, draw, generator)
     generator.shuffle(chosen)
     if draw.batches == "mixed":
-        batches = _cut(examples, chosen, budget, generator)
+        batches = _cut(examples, chosen, size, generator)
     else:
         batches = []
         tasks = np.array([examples[index].task for index in chosen])
         for task in sorted(set(tasks.tolist())):
-            batches += _cut(examples, chosen[tasks == task], budget, generator)
+            batches += _cut(examples, chosen[tasks == task], size, generator)
     order = generator.permutation(len(batches))
     return [batches[index] for index in order]
 
@@ -139,7 +147,7 @@ def _random_tasks(
     members: Mapping[str, list[int]],
     shares: Mapping[str, float],
     draw: Draw,
-    budget: int,
+    size: tuple[int, int],
     generator: np.random.Generator,
 ) -> list[list[int]]:
     """At each step a task by lot, then its next batch; a task whose batches are used up begins anew in another order."""
@@ -149,7 +157,7 @@ def _random_tasks(
     def fill(task: str) -> None:
         some = np.array(_some_empty(examples, members[task], draw.keep_empty, generator), dtype=np.int64)
         generator.shuffle(some)
-        batches = _cut(examples, some, budget, generator)
+        batches = _cut(examples, some, size, generator)
         waiting[task] = [batches[index] for index in generator.permutation(len(batches))]
 
     for task in names:
@@ -166,8 +174,9 @@ def _random_tasks(
 
 
 def _cut(
-    examples: Sequence[Example], chosen: NDArray[np.int64], budget: int, generator: np.random.Generator
+    examples: Sequence[Example], chosen: NDArray[np.int64], size: tuple[int, int], generator: np.random.Generator
 ) -> list[list[int]]:
+    budget, most = size
     lengths = np.array([examples[index].reading.size for index in chosen])
     batches: list[list[int]] = []
     pool: list[int] = []
@@ -180,7 +189,7 @@ def _cut(
             pool = [pool[index] for index in np.lexsort((noise, lengths[pool]))]
             batch: list[int] = []
             for member in pool:
-                if batch and (len(batch) + 1) * padded(int(lengths[member])) > budget:
+                if len(batch) >= most or (batch and (len(batch) + 1) * padded(int(lengths[member])) > budget):
                     batches.append(batch)
                     batch = []
                 batch.append(int(chosen[member]))

@@ -38,7 +38,7 @@ def save(
         save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh / "model.safetensors")
         state, scalars = _optimizer_state(optimizers)
         state |= {f"extra/{name}": value.contiguous() for name, value in extra.items()}
-        state["random/torch"] = torch.get_rng_state()
+        state |= _random_state(model)
         save_file(state, fresh / "state.safetensors")
         (fresh / "progress.json").write_text(json.dumps({**progress, "optimizers": scalars}, indent=2) + "\n")
         _sync(fresh)
@@ -103,8 +103,17 @@ def load(
             group["lr"] = rate
         optimizer.load_state_dict(described)
     torch.set_rng_state(state["random/torch"])
+    device = next(model.parameters()).device
+    if device.type == "cuda" and "random/cuda" in state:
+        torch.cuda.set_rng_state(state["random/cuda"], device)
     extra = {key.removeprefix("extra/"): value for key, value in state.items() if key.startswith("extra/")}
     return progress, extra
+
+
+def _random_state(model: nn.Module) -> dict[str, Tensor]:
+    device = next(model.parameters()).device
+    own = {"random/cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
+    return {"random/torch": torch.get_rng_state(), **own}
 
 
 def _optimizer_state(optimizers: dict[str, torch.optim.Optimizer]) -> tuple[dict[str, Tensor], dict[str, list[float]]]:

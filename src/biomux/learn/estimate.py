@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biomux.learn import loop, optimizers
+from biomux.learn import device, loop, optimizers, precision
 from biomux.learn.batches import epoch_batches
 from biomux.learn.build import Built, build
 from biomux.learn.documents import check
@@ -45,12 +45,15 @@ class Estimate:
     scoring: float
 
 
-def estimate(recipe: Recipe, *, directory: Path | None = None) -> Estimate:
-    """Build everything that a run needs, take some steps on its batches, and throw the result away."""
+def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = MEASURE) -> Estimate:
+    """Build everything that a run needs, take some steps on its batches for `measure` seconds, and throw the result away."""
     check(recipe, directory)
+    place = device.choose(recipe.loop.device)
+    precision.choose(recipe.loop.precision, place)
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
     built = build(recipe, directory=directory)
+    built.model.to(place)
     settings = recipe.loop
     epochs = [
         epoch_batches(
@@ -59,6 +62,7 @@ def estimate(recipe: Recipe, *, directory: Path | None = None) -> Estimate:
             epoch=epoch,
             epochs=settings.epochs,
             budget=settings.batch_pieces,
+            most=settings.batch_examples,
             seed=settings.seed,
         )
         for epoch in range(settings.epochs)
@@ -68,11 +72,18 @@ def estimate(recipe: Recipe, *, directory: Path | None = None) -> Estimate:
         (-(-len(batches) // settings.accumulate), sum(lengths[index] for batch in batches for index in batch))
         for batches in epochs
     ]
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         run = loop.Run(
-            Path(place), built.model, built.plan, settings, built.examples, built.specials, lambda: None, lambda _: None
+            Path(folder),
+            built.model,
+            built.plan,
+            settings,
+            built.examples,
+            built.specials,
+            lambda: None,
+            lambda _: None,
         )
-        measured, seconds = _steps(run, epochs[0])
+        measured, seconds = _steps(run, epochs[0], measure)
     rounds = -(-settings.epochs // recipe.development.every) + 1 if built.development else 0
     sizes: dict[str, tuple[int, int]] = {}
     for example in built.examples:
@@ -95,19 +106,19 @@ def estimate(recipe: Recipe, *, directory: Path | None = None) -> Estimate:
     )
 
 
-def _steps(run: loop.Run, batches: Sequence[Sequence[int]]) -> tuple[int, float]:
+def _steps(run: loop.Run, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
     """Pieces and seconds of some steps."""
     movers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights)
     size = run.settings.accumulate
     steps = [batches[at : at + size] for at in range(0, len(batches), size)]
     run.model.train()
-    loop._step(run, movers, steps[0])
+    loop.step(run, movers, steps[0])
     pieces, seconds = 0, 0.0
     for chosen in steps:
         begun = time.perf_counter()
-        pieces += loop._step(run, movers, chosen)[1]
+        pieces += loop.step(run, movers, chosen)[1]
         seconds += time.perf_counter() - begun
-        if seconds >= MEASURE:
+        if seconds >= measure:
             break
     return pieces, seconds
 

@@ -18,7 +18,7 @@ from biomux.learn.objectives import OBJECTIVES
 from biomux.learn.processes import Processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from torch import Tensor
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 REPORT_EVERY = 10.0
 """Seconds between two journal entries about the loss."""
+LEAST_SCALE = 1.0
+"""Where gradients overflow in fp16 even when the loss is not enlarged, a smaller learning rate is needed, not a smaller scale."""
 
 
 @dataclass
@@ -66,6 +68,11 @@ class Run:
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
     processes: Processes = field(default_factory=Processes)
     report_every: float = REPORT_EVERY
+    scaler: torch.amp.GradScaler | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        device = self.model.device
+        self.scaler = precision.scaler(precision.choose(self.settings.precision, device), device)
 
 
 def train(run: Run) -> Progress:
@@ -85,10 +92,17 @@ def train(run: Run) -> Progress:
     if found:
         told, extra = checkpoint.load(found, model=run.model, optimizers=movers)
         run.progress = Progress(**told)
-        average.update({name: value for name, value in extra.items() if name in average})
         with torch.no_grad():
+            for name, value in average.items():
+                value.copy_(extra[name])
             for head, weight in run.weights.items():
                 weight.copy_(extra[f"weight/{head}"])
+        if run.scaler and "scaler/scale" in extra:
+            state = {
+                "scale": extra["scaler/scale"].item(),
+                "_growth_tracker": int(extra["scaler/_growth_tracker"].item()),
+            }
+            run.scaler.load_state_dict(run.scaler.state_dict() | state)
     epochs = [
         epoch_batches(
             run.examples,
@@ -96,6 +110,7 @@ def train(run: Run) -> Progress:
             epoch=epoch,
             epochs=settings.epochs,
             budget=settings.batch_pieces,
+            most=settings.batch_examples,
             seed=settings.seed,
         )
         for epoch in range(settings.epochs)
@@ -109,9 +124,8 @@ def train(run: Run) -> Progress:
             return
         _refuse_bad_weights(run)
         learned = {f"weight/{head}": weight.detach() for head, weight in run.weights.items()}
-        checkpoint.save(
-            place, model=run.model, optimizers=movers, extra={**average, **learned}, progress=vars(progress)
-        )
+        extra = {**average, **learned, **_scale(run.scaler)}
+        checkpoint.save(place, model=run.model, optimizers=movers, extra=extra, progress=vars(progress))
 
     try:
         while progress.epoch < settings.epochs and not progress.done:
@@ -125,7 +139,7 @@ def train(run: Run) -> Progress:
                         group["lr"] = rate * share
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
                 with held():
-                    losses, pieces = _step(run, movers, chosen)
+                    losses, pieces = step(run, movers, chosen)
                     _follow(average, run.model, settings.ema)
                     progress.batch += len(chosen)
                     progress.step += 1
@@ -150,7 +164,7 @@ def train(run: Run) -> Progress:
     return progress
 
 
-def _step(
+def step(
     run: Run, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
 ) -> tuple[dict[str, float], int]:
     """One update from one or several batches; gives the loss of each head per position, and the pieces read.
@@ -179,25 +193,50 @@ def _step(
         for head, loss in losses.items():
             sums[head] = sums.get(head, 0.0) + float(loss.detach())
         if losses:
-            _total(run, losses, counts, part).backward()  # type: ignore[no-untyped-call]
+            total = _total(run, losses, counts, part)
+            (run.scaler.scale(total) if run.scaler else total).backward()  # type: ignore[no-untyped-call]
     sums = processes.totals(sums, heads)
     for head, value in sums.items():
         if not math.isfinite(value):
             raise _not_a_number(run, f"the loss of {head!r} is {value}")
     processes.add_gradients([*run.model.parameters(), *run.weights.values()])
-    if run.settings.clip:
-        norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip))
-        if not math.isfinite(norm):
-            raise _not_a_number(run, f"the gradient of {', '.join(map(repr, sums))} is {norm}")
     tasks = {run.examples[index].task for members in chosen for index in members}
-    for name, mover in movers.items():
-        if run.plan.optimizers == "shared" or name in tasks:
-            mover.step()
+    if sums:
+        _move(run, [mover for name, mover in movers.items() if run.plan.optimizers == "shared" or name in tasks], sums)
     run.model.zero_grad(set_to_none=True)
     for weight in run.weights.values():
         weight.grad = None
     pieces = processes.total([sum(part.pieces for part in parts)])[0]
     return {head: sums[head] / counts[head] for head in sums}, int(pieces)
+
+
+def _move(run: Run, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
+    """Clip the gradients and let the optimizers go a step. In fp16 a step whose gradients overflow is left out, and the scale made smaller."""
+    scaler = run.scaler
+    if scaler:
+        for mover in movers:
+            scaler.unscale_(mover)
+    if run.settings.clip:
+        norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip))
+        if not math.isfinite(norm) and not scaler:
+            raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} is {norm}")
+    for mover in movers:
+        if scaler:
+            scaler.step(mover)
+        else:
+            mover.step()
+    if scaler:
+        scaler.update()
+        if scaler.get_scale() < LEAST_SCALE:
+            raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} overflows in fp16")
+
+
+def _scale(scaler: torch.amp.GradScaler | None) -> dict[str, Tensor]:
+    """What a checkpoint keeps of the loss's scale."""
+    if scaler is None:
+        return {}
+    kept = scaler.state_dict()
+    return {f"scaler/{name}": torch.tensor(float(kept[name])) for name in ("scale", "_growth_tracker")}
 
 
 def _not_a_number(run: Run, what: str) -> TrainingError:

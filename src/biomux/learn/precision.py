@@ -3,23 +3,62 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import torch
 
-Precision = Literal["auto", "fp32", "bf16"]
+from biomux.errors import TrainingError
+
+Precision = Literal["auto", "fp32", "bf16", "fp16"]
+Numbers = Literal["fp32", "bf16", "fp16"]
+
+KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16}
+TENSOR_CORES = (7, 0)
+"""The CUDA capability from which on fp16 is faster than fp32."""
 
 
-def choose(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
-    """What "auto" means on a device. A processor without bf16 instructions emulates them, tens of times slower than fp32."""
-    if wanted != "auto":
-        return wanted
+def choose(wanted: Precision, device: torch.device) -> Numbers:
+    """What a recipe's `loop.precision` means on a device; refused where the device does not have what is wanted.
+
+    "auto" is bf16 where there are instructions for it, otherwise fp16 on a CUDA device that is faster with it, otherwise fp32. A
+    processor without bf16 instructions emulates them, tens of times slower than fp32: that is done only when asked for.
+    """
+    if wanted == "fp32":
+        return "fp32"
+    if wanted == "auto":
+        return "bf16" if _fast_bf16(device) else "fp16" if _fast_fp16(device) else "fp32"
+    if wanted == "fp16" and device.type == "cpu" and not _fast_fp16(device):
+        raise _absent("fp16", device, "bf16 or fp32")
+    if wanted == "bf16" and device.type == "cuda" and not _fast_bf16(device):
+        raise _absent("bf16", device, "fp16 or fp32")
+    return wanted
+
+
+def _fast_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    return "bf16" if device.type == "cpu" and {"amx_bf16", "avx512_bf16"} & flags() else "fp32"
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device.type == "cpu" and bool({"amx_bf16", "avx512_bf16"} & flags())
 
 
+def _fast_fp16(device: torch.device) -> bool:
+    """Processors with fp16 instructions are not asked by "auto": all of them have bf16 too."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= TENSOR_CORES
+    return device.type == "cpu" and bool({"amx_fp16", "avx512_fp16"} & flags())
+
+
+def _absent(wanted: str, device: torch.device, others: str) -> TrainingError:
+    return TrainingError(
+        "BX408",
+        f"this {'processor' if device.type == 'cpu' else 'CUDA device'} has no {wanted} arithmetic",
+        where="loop → precision",
+        hint=f"set loop.precision to {others}, or leave it at auto",
+    )
+
+
+@cache
 def flags() -> frozenset[str]:
     """What the processor says it can do; nothing where it does not say."""
     try:
@@ -30,6 +69,11 @@ def flags() -> frozenset[str]:
     return frozenset(next(found, ()))
 
 
-def autocast(precision: Literal["fp32", "bf16"], device: torch.device) -> AbstractContextManager[object]:
+def autocast(numbers: Numbers, device: torch.device) -> AbstractContextManager[object]:
     """The context in which a forward pass is computed."""
-    return torch.autocast(device.type, dtype=torch.bfloat16) if precision == "bf16" else nullcontext()
+    return nullcontext() if numbers == "fp32" else torch.autocast(device.type, dtype=KINDS[numbers])
+
+
+def scaler(numbers: Numbers, device: torch.device) -> torch.amp.GradScaler | None:
+    """What keeps the small gradients of fp16 from vanishing: the loss is multiplied, and the gradients are divided again."""
+    return torch.amp.GradScaler(device.type) if numbers == "fp16" else None

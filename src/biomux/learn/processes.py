@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 One = TypeVar("One")
 
+CPU = torch.device("cpu")
 PATIENCE = timedelta(hours=12)
 """How long processes wait for each other: the others stand still while the first one scores."""
 
@@ -90,7 +91,7 @@ class Processes:
 
 
 @contextmanager
-def joined(*, accumulate: int) -> Iterator[Processes]:
+def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes]:
     """The processes that torchrun has started, or this one alone."""
     number = int(os.environ.get("WORLD_SIZE", "1"))
     if number == 1:
@@ -103,7 +104,10 @@ def joined(*, accumulate: int) -> Iterator[Processes]:
             where="loop → accumulate",
             hint=f"make it a multiple of {number}, for instance --set loop.accumulate={number * max(1, accumulate // number)}",
         )
-    distributed.init_process_group("gloo", timeout=PATIENCE)
+    backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" and distributed.is_nccl_available() else "gloo"
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    distributed.init_process_group(backend, timeout=PATIENCE)
     try:
         yield Processes(distributed.get_rank(), number)
     finally:

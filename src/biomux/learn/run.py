@@ -34,7 +34,7 @@ from biomux.engine import machine
 from biomux.errors import BiomuxError, TrainingError
 from biomux.formats import jsonl
 from biomux.formats.source import target
-from biomux.learn import cache, checkpoint, loop
+from biomux.learn import cache, checkpoint, device, loop, precision
 from biomux.learn.build import Built, build, restore
 from biomux.learn.documents import check as check_corpora
 from biomux.learn.evaluate import predict
@@ -58,12 +58,17 @@ def start(
     report_every: float = loop.REPORT_EVERY,
 ) -> loop.Progress:
     """Train a recipe into a folder; a folder with an unfinished run of the same recipe is gone on with."""
-    with joined(accumulate=recipe.loop.accumulate) as processes, _claimed(recipe, folder, directory, processes):
+    place = device.choose(recipe.loop.device)
+    precision.choose(recipe.loop.precision, place)  # refused before there is a folder
+    with (
+        joined(accumulate=recipe.loop.accumulate, device=place) as processes,
+        _claimed(recipe, folder, directory, processes),
+    ):
         journal = _journal(folder, listen) if processes.first else _silent
         last = folder / "checkpoints" / "last"
         journal({"event": "start", "resumed": checkpoint.find(last) is not None})
         try:
-            return _run(recipe, folder, directory, journal, processes, report_every)
+            return _run(recipe, folder, directory, place, journal, processes, report_every)
         except BiomuxError as error:
             journal({"event": "failed", "code": error.code, "error": str(error)})
             raise
@@ -76,6 +81,7 @@ def _run(
     recipe: Recipe,
     folder: Path,
     directory: Path | None,
+    place: torch.device,
     journal: Callable[[dict[str, Any]], None],
     processes: Processes,
     report_every: float,
@@ -88,6 +94,7 @@ def _run(
     fresh = built is None
     if built is None:
         built = build(recipe, directory=directory)
+    built.model.to(place)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
         _write(folder / "machine.json", _machine(built, directory, processes))

@@ -34,7 +34,7 @@ def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, li
     made = _with(
         recipe,
         documents=documents,
-        model=_with(recipe.model, encoder=encoder),
+        model=_with(recipe.model, encoder=encoder, heads=recipe.model.heads if encoder.run else "fresh"),
         loop=_with(recipe.loop, epochs=EPOCHS, batch_pieces=pieces),
         development=_with(recipe.development, limit=scored),
     )

@@ -139,10 +139,14 @@ class Regime(Part):
 
 
 class Loop(Part):
-    """The training loop. A batch has at most `batch_pieces` pieces, padding included."""
+    """The training loop. A batch has at most `batch_pieces` pieces, padding included, and at most `batch_examples` examples.
+
+    `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
+    """
 
     epochs: Annotated[int, Field(ge=1)] = 3
     batch_pieces: Annotated[int, Field(ge=8)] = 1024
+    batch_examples: Annotated[int, Field(ge=1)] | None = None
     accumulate: Annotated[int, Field(ge=1)] = 1
     optimizer: Literal["adamw", "adam", "adamax"] = "adamw"
     learning_rate: Positive = 1e-4
@@ -156,7 +160,8 @@ class Loop(Part):
     seed: Annotated[int, Field(ge=0)] = 1
     threads: Annotated[int, Field(ge=1)] | None = None
     checkpoint_minutes: Positive = 5.0
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     gradient_checkpointing: bool = False
 
 
@@ -198,7 +203,7 @@ class Recipe(Part):
 
     def training(self) -> dict[str, Any]:
         """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
-        how = {"threads", "checkpoint_minutes"}
+        how = {"threads", "checkpoint_minutes", "device"}
         return self.model_dump(
             mode="json", exclude={"about": True, "paper": True, "table": True, "types": True, "loop": how}
         )

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.learn import encoders
+from biomux.learn.encoders.transformer import DROPOUTS
 from biomux.tasks import restored
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, S
             hint="name the folder of a finished run in model.encoder.run",
         )
     described: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    names = ("dropout",) if "kind" in described["encoder"] else ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    names = [name for name in DROPOUTS if name in described["encoder"]]
     encoder = encoders.build(described["encoder"] | dict.fromkeys(names, dropout))
     weights = load_file(folder / "model.safetensors")
     encoder.load_state_dict(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
@@ -15,7 +17,7 @@ from biomux.learn.encoders import vocabulary
 from biomux.learn.encoders.encoder import Made
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from biomux.recipes import schema
 
@@ -57,7 +59,17 @@ class Transformer(nn.Module):
 
     def keep_layers(self, number: int) -> None:
         """Keep the first layers only."""
-        self.body.encoder.layer = self.body.encoder.layer[:number]
+        for module in self.body.modules():
+            stacks = [
+                name
+                for name, one in module.named_children()
+                if isinstance(one, nn.ModuleList) and len(one) == self.depth
+            ]
+            if stacks:
+                setattr(module, stacks[0], getattr(module, stacks[0])[:number])
+                break  # an encoder that uses one layer again and again has no such list, and reads its configuration
+        if isinstance(getattr(self.config, "layer_types", None), list):
+            self.config.layer_types = self.config.layer_types[:number]
         self.config.num_hidden_layers = number
 
     @property
@@ -67,6 +79,13 @@ class Transformer(nn.Module):
 
     def checkpoint_gradients(self) -> None:
         """Compute layers again on the way back in place of keeping their states: less memory, a third more time."""
+        if not getattr(self.body, "supports_gradient_checkpointing", False):
+            raise TrainingError(
+                "BX401",
+                f"encoders of the kind {self.config.model_type!r} cannot compute layers again on the way back",
+                where="loop → gradient_checkpointing",
+                hint="set it to false, and loop.batch_pieces lower",
+            )
         self.body.gradient_checkpointing_enable({"use_reentrant": False})
 
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
@@ -87,14 +106,46 @@ class Transformer(nn.Module):
         return {"token_type_ids": segments} if segments is not None and knows else {}
 
 
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+)
+"""What configurations call the dropout inside an encoder; that of heads is their own."""
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the library's bars and reports, which would be written into our display; its settings are put back."""
+    from transformers.utils import logging
+
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
 def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Specials]:
     """The encoder of a hub name or folder, with its tokenizer."""
-    from transformers import AutoModel
+    from transformers import AutoConfig, AutoModel
 
-    options: dict[str, Any] = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     try:
-        body = AutoModel.from_pretrained(name, use_safetensors=True, dtype=torch.float32, **options)
-    except (OSError, ValueError) as error:
+        with _quietly():
+            config = AutoConfig.from_pretrained(name)
+            for key in DROPOUTS:
+                if hasattr(config, key):
+                    setattr(config, key, dropout)
+            body = AutoModel.from_pretrained(name, config=config, use_safetensors=True, dtype=torch.float32)
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise TrainingError(
             "BX401",
             f"cannot load the encoder {name!r}: {str(error).splitlines()[0]}",
@@ -137,7 +188,13 @@ def tokenizer_of(name: str) -> Tokenizer:
             "BX401", "the encoder has no tokenizer.json", where=name, hint="save its fast tokenizer there"
         )
     else:
-        tokenizer = Tokenizer.from_pretrained(name)
+        try:
+            tokenizer = Tokenizer.from_pretrained(name)
+        except Exception as error:  # the library raises what its network layer does
+            said = " ".join(str(error).split())[:200]
+            raise TrainingError(
+                "BX401", f"cannot load the tokenizer of {name!r}: {said}", hint="give a folder with tokenizer.json"
+            ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

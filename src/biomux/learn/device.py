@@ -1,0 +1,27 @@
+"""Where the arithmetic is done: on a CUDA device where there is one, unless the recipe says otherwise."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+import torch
+
+from biomux.errors import TrainingError
+
+Device = Literal["auto", "cpu", "cuda"]
+
+
+def choose(wanted: Device) -> torch.device:
+    """The device that a recipe's `loop.device` means here. Of several processes each takes the CUDA device of its own number."""
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise TrainingError(
+            "BX408",
+            "there is no CUDA device that this torch can use",
+            where="loop → device",
+            hint="set loop.device=cpu, or leave it at auto",
+        )
+    if wanted == "cpu" or not there:
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
