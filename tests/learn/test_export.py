@@ -16,7 +16,7 @@ import biomux
 from biomux.document import Document
 from biomux.engine import bundle, verify
 from biomux.engine.load import load
-from biomux.errors import BundleError, CorpusError, TrainingError
+from biomux.errors import BiomuxError, BundleError, CorpusError, TrainingError
 from biomux.learn import calibrate, gate
 from biomux.learn.export import export
 from biomux.tasks.crf import Chained
@@ -310,7 +310,33 @@ def test_a_head_without_a_graph_is_named_with_a_way_out(tmp_path: Path) -> None:
     )
     with pytest.raises(BundleError, match="'genes'") as caught:
         export(folder, tmp_path / "bundle", measure=False)
-    assert "biomux.load" in (caught.value.hint or "")
+    assert "--heads" in (caught.value.hint or "")
+    export(folder, tmp_path / "bundle", measure=False, heads=["drugs"])
+    assert load(tmp_path / "bundle", threads=1).heads == ("drugs",)
+
+
+def test_heads_can_be_named_and_their_answers_stay_the_same(run: Path, corpora: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "all", precision="fp32", measure=False)
+    said: list[str] = []
+    options: dict[str, Any] = {"precision": "fp32", "directory": corpora, "limit": 5, "threads": 1}
+    export(run, tmp_path / "some", heads=["genes"], listen=said.append, **options)
+    assert any("as asked: drugs" in line for line in said)
+    both, some = (load(tmp_path / name, threads=1) for name in ("all", "some"))
+    assert some.heads == ("genes",)
+    text = tiny.text(100, seed=4)
+    assert _places(some(text)) == _places(both(text, heads=["genes"]))
+
+
+@pytest.mark.parametrize(("heads", "code"), [(["nobody"], "BX001"), ([], "BX001"), (["genes"], "BX505")])
+def test_heads_that_cannot_be_had_are_told(heads: list[str], code: str, tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run")
+    described = json.loads((folder / "model.json").read_text())
+    described["tasks"][1]["kind"] = "classification"
+    (folder / "model.json").write_text(json.dumps(described))
+    with pytest.raises(BiomuxError) as caught:
+        export(folder, tmp_path / "bundle", measure=False, heads=heads)
+    assert caught.value.code == code
+    assert caught.value.hint
 
 
 def test_heads_that_do_not_tag_are_left_out_and_named(tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ def command(
         Path | None,
         typer.Option(help="The run that RUN went on from to learn the development data too: measure with its weights."),
     ] = None,
+    heads: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Only these heads: bc5cdr,jnlpba; else all that can be exported."),
+    ] = None,
     no_gate: Annotated[
         bool, typer.Option("--no-gate", help="Measure and calibrate nothing: needs no corpora; the card says so.")
     ] = False,
@@ -71,6 +75,7 @@ def command(
         types=_types(types) if types else None,
         threads=threads,
         chosen_on=chosen_on,
+        heads=None if heads is None else [name.strip() for name in heads.split(",") if name.strip()],
         listen=note,
     )
     if measured.fp32:

@@ -24,7 +24,7 @@ from biomux.engine.annotator import Annotator
 from biomux.engine.bundle import FORMAT, MANIFEST, VERSION
 from biomux.engine.onnx import OnnxSession
 from biomux.engine.packing import Specials
-from biomux.errors import BundleError, TrainingError
+from biomux.errors import BundleError, TrainingError, UsageError
 from biomux.learn import calibrate, gate, graph, merging
 from biomux.learn.card import card
 from biomux.recipes.read import of_run
@@ -94,23 +94,25 @@ def export(
     types: Mapping[str, Any] | None = None,
     threads: int | None = None,
     chosen_on: Path | None = None,
+    heads: Sequence[str] | None = None,
     listen: Callable[[str], None] = lambda _: None,
 ) -> gate.Gate:
     """Write the best weights of a run as a bundle; the folder appears under its name only when whole.
 
     `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
     is the most development documents of a head, all by default. `types` are the plain types, as `biomux.engine.types` describes them.
-    `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
+    `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
     those that are measured, and precision, temperatures, thresholds and merging are what suits them.
     """
     if target.exists():
         raise BundleError("BX504", "the target exists already", where=str(target), hint="remove it or name another")
-    trained = read(run)
+    trained = read(run, heads=heads)
     recipe = of_run(run)
-    judged = trained if chosen_on is None else _same_heads(read(chosen_on), trained, chosen_on)
+    judged = trained if chosen_on is None else _same_heads(read(chosen_on, heads=heads), trained, chosen_on)
     choosing = recipe if chosen_on is None else of_run(chosen_on)
     if trained.left_out:
-        listen(f"left out, since only heads that tag have a graph so far: {', '.join(trained.left_out)}")
+        why = "as asked" if heads is not None else "since only heads that tag have a graph so far"
+        listen(f"left out, {why}: {', '.join(trained.left_out)}")
     documents = gate.development(choosing, directory=directory, limit=limit) if measure else {}
     documents = {task.name: documents[task.name] for task in trained.tasks if documents.get(task.name)}
     measured, content = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
@@ -119,9 +121,10 @@ def export(
     temperatures, curves, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
     chosen: dict[str, merging.Chosen] = {}
-    if documents and recipe.types and not types:
+    merged = merging.of_heads(recipe.types or {}, trained.left_out)
+    if documents and merged and not types:
         listen("choosing how heads of one type are merged")
-        chosen = merging.choose_all(annotator, documents, recipe.types)
+        chosen = merging.choose_all(annotator, documents, merged)
         plain = merging.to_json(chosen)
     if judged is not trained:
         content = trained.graph(gate.named(measured.chosen, layers=int(trained.config["num_hidden_layers"])))
@@ -153,8 +156,8 @@ def export(
     return measured
 
 
-def read(run: Path) -> Trained:
-    """The weights of a run; BX505 if no graph can be made of them."""
+def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
+    """The weights of a run, or of these heads of it; BX505 if no graph can be made of them."""
     if not (run / "model.safetensors").is_file() or not (run / "model.json").is_file():
         raise TrainingError(
             "BX405", "there is no trained model here", where=str(run), hint="name the folder that `biomux train` made"
@@ -171,8 +174,10 @@ def read(run: Path) -> Trained:
             "BX406", f"the run cannot be read: {error}", where=str(run), hint="name the folder that `biomux train` made"
         ) from None
     _must_have_a_graph(config)
-    tasks = tuple(task for _, task in found if task is not None)
-    left_out = tuple(name for name, task in found if task is None)
+    if heads is not None:
+        _must_be_exportable(heads, dict(found))
+    tasks = tuple(task for name, task in found if task is not None and (heads is None or name in heads))
+    left_out = tuple(name for name, _ in found if name not in {task.name for task in tasks})
     if not tasks:
         raise _cannot(
             f"no head of the run tags ({', '.join(left_out)}), and others have no graph yet",
@@ -200,6 +205,20 @@ def _task(described: Mapping[str, Any]) -> Tagging | None:
         return None
     task = restored(dict(described))
     return task if isinstance(task, Tagging) else None
+
+
+def _must_be_exportable(heads: Sequence[str], found: Mapping[str, Tagging | None]) -> None:
+    tagging = [name for name, task in found.items() if task is not None]
+    for name in heads:
+        if name not in found:
+            raise UsageError("BX001", f"the run has no head {name!r}", hint=f"one of: {', '.join(tagging)}")
+        if found[name] is None:
+            raise _cannot(
+                f"head {name!r} does not tag, and others have no graph yet",
+                hint="leave it out of --heads, or annotate with the run itself: biomux.load(RUN)",
+            )
+    if not heads:
+        raise UsageError("BX001", "no heads are named", hint=f"name some of: {', '.join(tagging)}")
 
 
 def _must_have_a_graph(config: Mapping[str, Any]) -> None:
@@ -317,7 +336,7 @@ def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[lis
         if not own or not all(place.isdecimal() for place in places):
             raise _cannot(
                 f"head {task.name!r} is of a kind that has no graph yet",
-                hint="train it as linear, two-layer, or crf over one of these; or annotate with the run itself: biomux.load(RUN)",
+                hint="name the others with --heads, or train it as linear, two-layer, or crf over one of these",
             )
         for depth, key in enumerate(own):
             if len(layers) <= depth:
@@ -327,7 +346,7 @@ def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[lis
         if len(layers[-1][-1][1]) != len(task.labels):
             raise _cannot(f"head {task.name!r} does not have as many outputs as labels")
     if len({len(layer) for layer in layers}) > 1:
-        raise _cannot("heads of different depths cannot stand in one graph", hint="train them with one kind of head")
+        raise _cannot("heads of different depths cannot stand in one graph", hint="name those of one kind with --heads")
     return tuple(layers)
 
 

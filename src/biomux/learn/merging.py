@@ -71,6 +71,16 @@ def choose_all(
     return {name: choose(name, found, development) for name, found in sources.items()}
 
 
+def of_heads(types: Mapping[str, Sequence[str]], left_out: Sequence[str]) -> dict[str, list[str]]:
+    """The plain types of a recipe without the sources that are left out; those with no other source go too.
+
+    >>> of_heads({"gene": ["bc2gm/Gene", "craft/Gene"], "taxon": ["craft/Taxon"]}, ["craft"])
+    {'gene': ['bc2gm/Gene']}
+    """
+    kept = {name: [one for one in sources if one.partition("/")[0] not in left_out] for name, sources in types.items()}
+    return {name: sources for name, sources in kept.items() if sources}
+
+
 def to_json(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
     """`types.json` of a bundle."""
     return {
