@@ -38,3 +38,18 @@ def test_a_cell_cannot_break_a_table() -> None:
 )
 def test_a_duration_reads_well(seconds: float, told: str) -> None:
     assert display.duration(seconds) == told
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_narrow_terminal_gets_blocks_and_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns, rows = ["spans", "F1 strict", "F1 overlap", "F1 sub-word"], [["gene", "75.46 ±1.04", 1, ""]]
+    for width, blocks in (("30", True), ("100", False)):
+        monkeypatch.setenv("COLUMNS", width)
+        to = Terminal()
+        display.table(columns, rows, title="all", to=to)
+        assert "75.46 ±1.04" in to.getvalue()
+        assert ("spans: gene\n  F1 strict    75.46 ±1.04\n" in to.getvalue()) is blocks

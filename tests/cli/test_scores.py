@@ -175,3 +175,57 @@ def test_a_card_needs_a_bundle_and_notes_need_a_card(
     assert "no bundle with a card" in capsys.readouterr().err
     assert run(["evaluate", str(bundle), "bc5cdr", "--corpora", str(root), "--notes", str(notes)]) == 2
     assert "give --card too" in capsys.readouterr().err
+
+
+def test_files_of_other_names_are_scored_by_the_number_of_the_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, mine = put(tmp_path, "gold.tsv", GOLD), put(tmp_path, "mine.tsv", GOLD)
+    assert run(["score", str(gold), str(mine), "-o", str(tmp_path / "out")]) == 0
+    assert "100.00" in capsys.readouterr().out
+    assert '"id":"gold:1"' in (tmp_path / "out/gold/predictions.jsonl").read_text(encoding="utf-8")
+    other = put(tmp_path, "other.tsv", "Aspirin\tO\n\nBexol\tO\nworks\tO\n.\tO\n\n")
+    assert run(["score", str(gold), str(other)]) == 2
+    assert "BX703" in capsys.readouterr().err
+
+
+def test_a_map_that_meets_nothing_is_a_slip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = put(tmp_path, "gold.tsv", GOLD)
+    assert run(["score", str(gold), str(gold), "--map", "chem=drgu", "-o", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert "BX704: neither side has a type of the map 'chem=drgu'; gold has Chemical, Disease" in told
+    assert not (tmp_path / "out").exists()
+    assert run(["score", str(gold), str(gold), "--map", "Chemical=x/drug"]) == 0
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["garbage", "[1, 2]", '{"id": "gold:1", "counts": {"strict": {"Chemical": "x"}}}', '{"id": "a", "counts": {"strict": 3}}',
+     '{"id": "gold:1", "counts": {"strict": {"Chemical": [1, 2]}}}'],
+)  # fmt: skip
+def test_damaged_counts_are_told(row: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = put(tmp_path, "gold.tsv", GOLD)
+    for name in "ab":
+        assert run(["score", str(gold), str(gold), "-o", str(tmp_path / name)]) == 0
+    put(tmp_path, "b/gold/counts.jsonl", f"{row}\n")
+    capsys.readouterr()
+    assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    told = capsys.readouterr().err
+    assert "BX705" in told
+    assert told.count("\n") == 1
+
+
+def test_scores_without_counts_are_not_tested_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = put(tmp_path, "gold.tsv", GOLD)
+    for name in "ab":
+        assert run(["score", str(gold), str(gold), "-o", str(tmp_path / name)]) == 0
+    (tmp_path / "b/gold/counts.jsonl").unlink()
+    assert run(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "b: not tested, since there is no counts.jsonl for gold" in capsys.readouterr().err
+
+
+def test_a_published_table_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "--published", "Z:1"]) == 2
+    assert "there is no published table 'Z:1'" in capsys.readouterr().err

@@ -17,7 +17,10 @@ EVERY_SECONDS = 10.0
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None, to: TextIO | None = None
 ) -> None:
-    """Print a table: ruled on a terminal, tab-separated with a line of column names in a pipe."""
+    """Print a table: ruled on a terminal, tab-separated with a line of column names in a pipe.
+
+    On a terminal too narrow for the columns each row becomes a block, a line a column.
+    """
     to = to or sys.stdout
     if not to.isatty():
         for row in [columns, *rows]:
@@ -27,6 +30,10 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=to)
+    if console.width < _least_width(columns, rows):
+        _blocks(columns, rows, title=title, to=to)
+        return
     shown = Table(*columns, title=title, title_justify="left", header_style="bold")
     for column in shown.columns:
         column.overflow = "fold"  # in a narrow window cells become longer, and nothing is cut
@@ -35,7 +42,24 @@ def table(
         column.justify = "right" if all(isinstance(cell, int | float) for cell in cells) else "left"
     for row in rows:
         shown.add_row(*(Text(sentence(cell)) for cell in row))
-    Console(file=to).print(shown)
+    console.print(shown)
+
+
+def _least_width(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> int:
+    """The first column whole, and of every other one the longest word, up to seven characters: a number must not be broken."""
+    cells = [[str(cell) for cell in column] for column in zip(columns, *rows, strict=True)]
+    words = [max((len(word) for cell in column for word in cell.split()), default=0) for column in cells[1:]]
+    return 1 + 3 * len(columns) + max((len(cell) for cell in cells[0]), default=0) + sum(min(7, size) for size in words)
+
+
+def _blocks(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None, to: TextIO) -> None:
+    wide = max((len(name) for name in columns), default=0)
+    if title:
+        print(title, file=to)
+    for row in rows:
+        print(f"{columns[0]}: {sentence(row[0])}", file=to)
+        for name, cell in zip(columns[1:], row[1:], strict=True):
+            print(f"  {name:<{wide}}  {sentence(cell)}".rstrip(), file=to)
 
 
 class Progress:

@@ -103,10 +103,13 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
     found = {figure.metric for table in tables for figure in published.published(paper=paper, table=table)}
     if metric is None and MAIN in found:
         metric = MAIN
-    if not found or (metric is None and len(found) > 1):
+    named = f"{paper}:{','.join(tables)}"
+    if not found:
         known = sorted({f"{one.paper}:{one.table}" for one in published.all_published()})
-        hint = f"name one with --metric: {', '.join(sorted(found))}" if found else f"there are {', '.join(known)}"
-        raise UsageError("BX001", f"paper {paper}, tables {', '.join(tables)} have {len(found)} metrics", hint=hint)
+        raise UsageError("BX001", f"there is no published table {named!r}", hint=f"there are {', '.join(known)}")
+    if metric is None and len(found) > 1:
+        hint = f"name one with --metric: {', '.join(sorted(found))}"
+        raise UsageError("BX001", f"{named} has {len(found)} metrics", hint=hint)
     corpora, names, values = published.score_table(paper, tables, metric=metric or found.pop())
     scale = 100.0 if any(value > 1 for row in values for value in row) else 1.0
     return [
@@ -220,6 +223,10 @@ def remarks_on(systems: Sequence[System], shared: Sequence[str]) -> list[str]:
         for one in system.seeds
         if (left := sorted(set(one.columns) - set(shared)))
     ]
+    for system in systems:
+        bare = [one for one in shared if any(seed.folder and not seed.has_rows(one) for seed in system.seeds)]
+        if bare:
+            said.append(f"{system.name}: not tested, since there is no counts.jsonl for {', '.join(bare)}")
     for column in shared:
         seen: dict[str, dict[str, str]] = {}
         for system in systems:

@@ -37,11 +37,15 @@ class Scored:
     columns: Mapping[str, Mapping[str, Any]]
     folder: Path | None = None
 
+    def has_rows(self, column: str) -> bool:
+        """Whether there are rows of documents behind a column."""
+        return self.folder is not None and (self.folder / column / "counts.jsonl").is_file()
+
     def rows(self, column: str) -> Iterator[dict[str, Any]]:
         """The rows of `counts.jsonl` of a column; none where they were not written."""
-        path = None if self.folder is None else self.folder / column / "counts.jsonl"
-        if path is None or not path.is_file():
+        if self.folder is None or not self.has_rows(column):
             return
+        path = self.folder / column / "counts.jsonl"
         import orjson
 
         with path.open("rb") as stream:

@@ -52,9 +52,9 @@ def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "stric
     kept: list[Mapping[str, list[int]]] = []
     for row in rows:
         try:
-            kept.append(row["counts"][matching])
-            ids.append(row["id"])
-        except (KeyError, TypeError):
+            kept.append(dict(row["counts"][matching]))
+            ids.append(str(row["id"]))
+        except (KeyError, TypeError, ValueError):
             raise ScoreError(
                 "BX705",
                 f"a row of counts has no id, or none by {matching!r}",
@@ -66,6 +66,13 @@ def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "stric
     counts = np.zeros((len(kept), len(types), 3), dtype=np.int64)
     for number, row in enumerate(kept):
         for name, one in row.items():
+            if not (isinstance(one, list | tuple) and len(one) == 3 and all(isinstance(value, int) for value in one)):
+                raise ScoreError(
+                    "BX705",
+                    f"the counts of {name!r} are not three numbers",
+                    where=f"document {ids[number]!r}",
+                    hint="score again",
+                )
             counts[number, places[name]] = one
     return DocumentCounts(tuple(ids), tuple(types), counts)
 
