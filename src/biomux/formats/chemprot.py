@@ -48,11 +48,11 @@ class _Beside:
     entities: Source
     rows: dict[str, Shelf] = field(default_factory=lambda: {kind: Shelf() for kind in WIDTHS if kind != "abstracts"})
 
-    def take(self, kind: str, pmid: str) -> list[list[str]]:
-        return [row.split("\t") for row in self.rows[kind].take(pmid)]
+    def of(self, kind: str, pmid: str) -> list[list[str]]:
+        return [row.split("\t") for row in self.rows[kind].get(pmid)]
 
-    def left(self) -> list[str]:
-        return list(dict.fromkeys(pmid for shelf in self.rows.values() for pmid in shelf.left()))
+    def left(self, seen: Once) -> list[str]:
+        return list(dict.fromkeys(pmid for shelf in self.rows.values() for pmid in shelf if pmid not in seen))
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
@@ -72,7 +72,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
             on_error(error)
             continue
         yield document
-    for pmid in beside.left():
+    for pmid in beside.left(seen):
         on_error(
             FormatError(
                 "BX113",
@@ -166,10 +166,10 @@ def _beside(source: Source, on_error: Callable[[FormatError], None]) -> _Beside:
 
 def _relations(pmid: str, beside: _Beside) -> tuple[Relation, ...]:
     """The relations of a document; those that only the gold standard has come last."""
-    gold = dict.fromkeys((group, _arguments(cells, pmid)) for _, _, group, *cells in beside.take("gold_standard", pmid))
+    gold = dict.fromkeys((group, _arguments(cells, pmid)) for _, _, group, *cells in beside.of("gold_standard", pmid))
     found = []
     told = set()
-    for _, _, group, evaluated, fine, *cells in beside.take("relations", pmid):
+    for _, _, group, evaluated, fine, *cells in beside.of("relations", pmid):
         key = (group, _arguments(cells, pmid))
         extra = {"evaluated": evaluated.strip() == "Y", "fine": fine, "gold": key in gold}
         told.add(key)
@@ -200,7 +200,7 @@ def _document(row: list[str], beside: _Beside, seen: Once, where: str) -> Docume
     if seen.put(pmid) is not None:
         raise FormatError("BX113", f"there are two abstracts {pmid!r}", where=where, hint="remove one")
     text = f"{title} {abstract}"
-    rows = [(f"{beside.entities.name}:{line}", row) for line, *row in beside.take("entities", pmid)]
+    rows = [(f"{beside.entities.name}:{line}", row) for line, *row in beside.of("entities", pmid)]
     told = [(place, _span(row, place), row[5]) for place, row in rows]
     relations = _relations(pmid, beside)
     for place, span, mention in told:

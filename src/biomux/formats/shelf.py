@@ -49,8 +49,16 @@ class Once:
             self._rest = _temporary("CREATE TABLE kept (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
         if self._rest.execute("INSERT OR IGNORE INTO kept VALUES (?, ?)", (_key(key), value)).rowcount:
             return None
-        found: tuple[bytes] = self._rest.execute("SELECT value FROM kept WHERE key = ?", (_key(key),)).fetchone()
-        return found[0]
+        return self._in_rest(key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._first or self._in_rest(key) is not None
+
+    def _in_rest(self, key: str) -> bytes | None:
+        if self._rest is None:
+            return None
+        found = self._rest.execute("SELECT value FROM kept WHERE key = ?", (_key(key),)).fetchone()
+        return None if found is None else bytes(found[0])
 
 
 class Shelf:
@@ -59,8 +67,8 @@ class Shelf:
     >>> shelf = Shelf()
     >>> shelf.add("a", "1"), shelf.add("b", "2"), shelf.add("a", "3")
     (None, None, None)
-    >>> shelf.take("a"), shelf.take("a"), shelf.left()
-    (['1', '3'], [], ['b'])
+    >>> shelf.get("a"), shelf.get("c"), list(shelf)
+    (['1', '3'], [], ['a', 'b'])
     """
 
     def __init__(self, *, in_memory: int = BYTES_IN_MEMORY) -> None:
@@ -92,20 +100,13 @@ class Shelf:
         found = self._file.execute("SELECT value FROM kept WHERE key = ? ORDER BY number", (_key(key),))
         return [_text(value) for (value,) in found]
 
-    def take(self, key: str) -> list[str]:
-        """The values of a key, which are then gone."""
+    def __iter__(self) -> Iterator[str]:
+        """All keys, in the order in which they first came."""
         if self._file is None:
-            return self._first.pop(key, [])
-        if found := self.get(key):
-            self._file.execute("DELETE FROM kept WHERE key = ?", (_key(key),))
-        return found
-
-    def left(self) -> list[str]:
-        """The keys that are left, in the order in which they first came."""
-        if self._file is None:
-            return list(self._first)
-        rows = self._file.execute("SELECT key FROM kept GROUP BY key ORDER BY min(number)")
-        return [_text(key) for (key,) in rows]
+            yield from self._first
+            return
+        for (key,) in self._file.execute("SELECT key FROM kept GROUP BY key ORDER BY min(number)"):
+            yield _text(key)
 
     def groups(self) -> Iterator[tuple[str, list[str]]]:
         """Every key with its values, sorted by key."""
@@ -125,6 +126,7 @@ def _temporary(table: str) -> sqlite3.Connection:
     for setting in (f"cache_size = -{CACHE_KB}", "journal_mode = OFF", "synchronous = OFF", "temp_store = FILE"):
         file.execute(f"PRAGMA {setting}")
     file.execute(table)
+    file.execute("BEGIN")  # never committed: a commit after each statement would write its pages out
     return file
 
 
