@@ -11,8 +11,10 @@ import torch
 from learn import invented
 from safetensors.torch import load_file
 
+from biomux.errors import BundleError
 from biomux.learn import run
 from biomux.learn.encoders import from_run
+from biomux.learn.export import export
 from biomux.learn.load import load_run
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ def test_a_run_learns_and_loads(kind: str, tmp_path: Path) -> None:
     assert scores["tasks"]["drugs"]["f1"] > 0.5
     found = load_run(folder)("Mice given zolmide had a fever, and ZOLMIDE2 was high.")
     assert ("zolmide", "Chemical") in {(found.text[span.start : span.end], span.type) for span in found.spans}
+    with pytest.raises(BundleError, match="BX505") as caught:
+        export(folder, tmp_path / "bundle", measure=False)
+    assert "biomux.load" in (caught.value.hint or "")
     encoder, tokenizer, _ = from_run.load(folder)
     kept = load_file(folder / "model.safetensors")
     assert all(torch.equal(kept[f"encoder.{name}"], value) for name, value in encoder.state_dict().items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -318,7 +319,8 @@ def test_a_head_without_a_graph_is_named_with_a_way_out(tmp_path: Path) -> None:
 def test_heads_can_be_named_and_their_answers_stay_the_same(run: Path, corpora: Path, tmp_path: Path) -> None:
     export(run, tmp_path / "all", precision="fp32", measure=False)
     said: list[str] = []
-    options: dict[str, Any] = {"precision": "fp32", "directory": corpora, "limit": 5, "threads": 1}
+    shutil.copytree(corpora / "ner/BC2GM", tmp_path / "corpora/ner/BC2GM")  # and no corpus of the other head
+    options: dict[str, Any] = {"precision": "fp32", "directory": tmp_path / "corpora", "limit": 5, "threads": 1}
     export(run, tmp_path / "some", heads=["genes"], listen=said.append, **options)
     assert any("as asked: drugs" in line for line in said)
     both, some = (load(tmp_path / name, threads=1) for name in ("all", "some"))

@@ -113,8 +113,9 @@ def export(
     if trained.left_out:
         why = "as asked" if heads is not None else "since only heads that tag have a graph so far"
         listen(f"left out, {why}: {', '.join(trained.left_out)}")
-    documents = gate.development(choosing, directory=directory, limit=limit) if measure else {}
-    documents = {task.name: documents[task.name] for task in trained.tasks if documents.get(task.name)}
+    names = [task.name for task in trained.tasks]
+    found = gate.development(choosing, heads=names, directory=directory, limit=limit) if measure else {}
+    documents = {name: found[name] for name in names if found.get(name)}
     measured, content = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
     measured = replace(measured, split=choosing.development.split if documents else "", limit=limit)
     annotator = judged.annotator(content, threads=threads)

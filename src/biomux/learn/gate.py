@@ -22,7 +22,7 @@ from biomux.scoring.significance import compare, figure, holm
 from biomux.scoring.spans import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -221,9 +221,9 @@ def refused(tried: Sequence[tuple[str, Losses]], tolerance: float) -> BundleErro
 
 
 def development(
-    recipe: Recipe, *, directory: Path | None = None, limit: int | None = None
+    recipe: Recipe, *, heads: Collection[str] | None = None, directory: Path | None = None, limit: int | None = None
 ) -> dict[str, list[Document]]:
-    """The development documents of each head, at most `limit` spread over all; heads trained on that split have none."""
+    """The development documents of each head, or of these, at most `limit` spread over all; heads trained on that split have none."""
     if limit is not None and limit < 1:
         raise UsageError("BX001", f"a limit of {limit} documents measures nothing", hint="give 1 or more")
     split = recipe.development.split
@@ -231,7 +231,7 @@ def development(
     return {
         name: library.part(task, split)
         for name, task in recipe.tasks.items()
-        if split not in task.train and task.kind == "tagging"
+        if split not in task.train and task.kind == "tagging" and (heads is None or name in heads)
     }
 
 
