@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from biomux.document import Document
 from biomux.errors import ScoreError
@@ -22,6 +24,13 @@ def codes(gold: list[Document], predicted: list[Document]) -> str:
 def test_documents_pair_by_id_in_any_order() -> None:
     pairs = list(align(documents("a", "b", "c"), documents("c", "a", "b")))
     assert sorted(gold.id for gold, _ in pairs) == ["a", "b", "c"]
+    assert all(gold.id == predicted.id for gold, predicted in pairs)
+
+
+@given(st.permutations([str(number) for number in range(7)]), st.permutations([str(number) for number in range(7)]))
+def test_any_two_orders_pair(left: list[str], right: list[str]) -> None:
+    pairs = list(align(documents(*left), documents(*right)))
+    assert sorted(gold.id for gold, _ in pairs) == sorted(left)
     assert all(gold.id == predicted.id for gold, predicted in pairs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -100,6 +101,30 @@ def test_empty_gold_has_precision_zero_and_no_recall() -> None:
     micro = scored((), (Span(0, 7, "gene"),))["strict"].micro
     assert micro == Counts(fp=1)
     assert micro.defined == {"precision": True, "recall": False, "f1": True}
+
+
+@given(pairs())
+@settings(deadline=None, max_examples=30)
+def test_one_side_empty_or_of_unknown_types_is_all_missed_or_all_spurious(
+    made: list[tuple[Document, Document]],
+) -> None:
+    bare = [(Document(gold.id, gold.text), predicted) for gold, predicted in made]
+    foreign = [
+        (gold, Document(gold.id, gold.text, spans=tuple(replace(span, type="unheard") for span in gold.spans)))
+        for gold, _ in made
+    ]
+    for name in COUNTED:
+        for empty_gold, sides in ((True, bare), (False, [(right, left) for left, right in bare])):
+            micro = score(sides, pieces=pieces)[name].micro
+            assert (micro.tp, micro.gold if empty_gold else micro.predicted) == (0, 0)
+            assert (micro.precision, micro.recall, micro.f1) == (0, 0, 0)
+        table = score(foreign, pieces=pieces)[name]
+        if name in {"boundary", "overlap"}:
+            assert "unheard" not in table.only_gold
+        else:
+            assert table.micro.tp == 0
+            assert table.only_predicted == (["unheard"] if any(gold.spans for gold, _ in made) else [])
+            assert set(table.only_gold) == {span.type for gold, _ in made for span in gold.spans}
 
 
 def test_words_are_the_document_s_tokens_where_it_has_them() -> None:
