@@ -206,11 +206,11 @@ def test_a_recipe_is_a_transfer_study_too_and_a_dry_run_leaves_nothing(
     from biomux.learn import study_estimate
 
     monkeypatch.setattr(study_estimate, "MEASURE", 0.05)
-    arguments = ["--dry-run", "--corpora", "corpora", "-o", "nothing", "--tasks", "drugs,genes"]
+    arguments = ["--dry-run", "--corpora", "corpora", "-o", "nothing", "--tasks", "drugs,same"]
     assert biomux(["transfer", "both.yaml", *arguments]) == 0
     said = capsys.readouterr().out
     lines = {line.split("\t")[0]: line.split("\t") for line in said.splitlines()}
-    sums = [int(lines[f"{name}.seed-1"][4]) for name in ("drugs", "genes", "drugs+genes")]
+    sums = [int(lines[f"{name}.seed-1"][4]) for name in ("drugs", "same", "drugs+same")]
     assert sums[0] + sums[1] == sums[2]
     assert "3 runs, 0 done" in said
     assert "estimated time" in said

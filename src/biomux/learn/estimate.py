@@ -14,6 +14,7 @@ from biomux.learn import device, loop, optimizers, precision
 from biomux.learn.batches import epoch_batches
 from biomux.learn.build import Built, build
 from biomux.learn.documents import check
+from biomux.learn.evaluate import predict
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -131,7 +132,6 @@ def _scoring(built: Built) -> float:
     for name, documents in built.development.items():
         some = documents[:SCORED]
         begun = time.perf_counter()
-        for _ in annotator.annotate((tasks[name].bare(document) for document in some), heads=[name]):
-            pass
+        predict(annotator, tasks[name], some)
         total += (time.perf_counter() - begun) * len(documents) / max(len(some), 1)
     return total
