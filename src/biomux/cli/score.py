@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from biomux.document import Document
 
 
 def command(
@@ -65,7 +70,7 @@ def command(
     from biomux import formats
     from biomux.cli.display import progress
     from biomux.cli.scores import listed, show
-    from biomux.errors import UsageError
+    from biomux.errors import FormatError, UsageError
     from biomux.formats.source import folder_target
     from biomux.report import files, scored
     from biomux.scoring import mapping
@@ -73,10 +78,20 @@ def command(
     if gold == "-":
         raise UsageError("BX001", "gold cannot come from standard input", hint="give the predictions there")
     title = name or Path(gold).name.split(".")[0] or "gold"
+
+    def read(where: str, format: str | None, option: str) -> Iterator[Document]:
+        try:
+            yield from formats.read(where, format=format)
+        except FormatError as error:
+            if error.code != "BX110" or "--from" not in (error.hint or ""):
+                raise
+            hint = (error.hint or "").replace("--from", option)
+            raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
+
     with folder_target(output) if output else nullcontext() as place, progress("scoring") as bar:
         column = files.score_files(
-            formats.read(gold, format=gold_format),
-            formats.read(predicted, format=predicted_format),
+            read(gold, gold_format, "--gold-format"),
+            read(predicted, predicted_format, "--predicted-format"),
             name=title,
             types=mapping.parse(",".join(map_)) if map_ else None,
             negative=listed(negative) or (),
