@@ -24,7 +24,7 @@ from biomux.annotate.run import Step, run
 from biomux.annotate.settings import Settings
 from biomux.annotate.work import Work, annotate_part
 from biomux.document import Document
-from biomux.errors import AnnotateError, BiomuxError, UsageError
+from biomux.errors import AnnotateError, BiomuxError, FormatError, UsageError
 
 TESTS = Path(__file__).parent.parent
 RULES = Settings(loader="stub:load")
@@ -95,6 +95,13 @@ def test_a_format_of_several_files_and_parts_in_another_format(source: Path, tmp
     assert len(list((tmp_path / "brat").glob("*.ann"))) == 60
     annotate(source, f"{tmp_path / 'xml'}/", format="bioc-xml")
     assert [document.id for document in formats.read(tmp_path / "xml")] == [document.id for document in documents()]
+
+
+def test_what_a_format_cannot_hold_at_the_end_is_not_lost(tmp_path: Path) -> None:
+    formats.write([Document("same", "aspirin"), Document("same", "fever")], tmp_path / "in.jsonl")
+    with pytest.raises(FormatError, match=r"BX120.*kept: biomux convert '.*/\.out\.biomux/part-\*\.jsonl' TARGET"):
+        annotate(tmp_path / "in.jsonl", f"{tmp_path / 'out'}/", format="brat")
+    assert len(list(formats.read(f"{tmp_path}/.out.biomux/part-*.jsonl"))) == 2
 
 
 def test_a_table_of_mentions(source: Path, tmp_path: Path) -> None:

@@ -115,6 +115,9 @@ def test_several_inputs_and_text_that_looks_like_a_file(
         (["a text", "-o", "x.strange"], "BX110: cannot tell which format 'x.strange' should have"),
         (["a text", "-o", "no/such/folder/x.jsonl"], "BX002: there is no folder 'no/such/folder'"),
         (["a text", "-o", "x.jsonl", "--gzip"], "BX001: --gzip is for folders"),
+        (["a text", "-o", ""], "BX002: '' cannot be a target"),
+        (["a text", "-o", "/"], "BX002: '/' cannot be a target"),
+        (["a text", "--format", "tsv", "--types", "gene"], "BX001: there is no type 'gene'"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -168,6 +171,15 @@ def test_a_job_says_what_it_did_and_what_was_there(
     assert annotate(*arguments) == 0
     assert "nothing to do: it is there and whole" in capsys.readouterr().err
     assert len(list(formats.read(tmp_path / "out"))) == 20
+
+
+def test_the_folder_that_one_is_in_can_be_filled(
+    annotate: Annotate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert annotate(TEXT, "-o", ".") == 0
+    assert [path.name for path in tmp_path.glob("here/part-*")] == ["part-00000.jsonl"]
 
 
 def test_what_the_target_cannot_hold_is_told(

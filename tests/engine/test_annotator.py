@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -244,11 +245,68 @@ def test_types_heads_and_thresholds_of_a_call() -> None:
         ({"threshold": {"Gene": 0.5}}, "there is no type 'Gene'"),
         ({"precision": 0.9}, "the bundle does not say how precise 'Chemical' is"),
         ({"precision": 0.9, "threshold": 0.5}, "threshold and precision are both given"),
+        ({"threshold": "0.5"}, "a threshold of '0.5' cannot be"),
+        ({"threshold": {"Disease": None}}, "a threshold of None cannot be"),
+        ({"precision": "high"}, "a precision of 'high' cannot be"),
+        ({"types": []}, "no types are asked for"),
+        ({"heads": ()}, "no heads are asked for"),
     ],
 )
 def test_what_cannot_be_asked_for_is_told(options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        stub.annotator()("aspirin", **options)
+        stub.annotator().annotate([], **options)  # at once, not with the first document
+
+
+def test_a_lone_name_is_a_name_and_not_its_letters() -> None:
+    assert found(stub.annotator(), "aspirin fever", types="Disease") == [[(8, 13, "Disease")]]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda tagger: tagger(None), "a text is needed, and this is a NoneType"),
+        (lambda tagger: tagger(b"aspirin"), "a text is needed, and this is a bytes"),
+        (lambda tagger: tagger(Document("1", "aspirin")), "a text is needed, and this is a Document"),
+        (lambda tagger: tagger.annotate("aspirin"), "and this is one text"),
+        (lambda tagger: tagger.annotate(Document("1", "aspirin")), "and this is one document"),
+        (lambda tagger: list(tagger.annotate(["aspirin"])), "a document is needed, and this is a str"),
+    ],
+)
+def test_what_is_no_text_and_no_document_is_told(call: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        call(stub.annotator())
+
+
+def test_of_all_types_those_that_are_never_so_precise_are_left_out_and_told() -> None:
+    annotator = replace(stub.annotator(), curves={("rule", "Chemical"): ((0.5, 0.8), (0.99, 0.95))})
+    assert found(annotator, "aspirin fever", precision=0.95) == [[(0, 7, "Chemical")]]
+    assert annotator.imprecise(0.95) == ("Disease",)
+    with pytest.raises(UsageError, match="does not say how precise 'Disease' is"):
+        found(annotator, "aspirin fever", types=["Chemical", "Disease"], precision=0.95)
+    with pytest.raises(UsageError, match=r"'Chemical' reaches a precision of 0\.950 at most"):
+        found(annotator, "aspirin fever", precision=0.99)  # none is left
+    merged = replace(
+        annotator,
+        merges={
+            "drug": Merge("drug", (("rule", "Chemical"),), curve=((0.2, 0.99),)),
+            "illness": Merge("illness", (("rule", "Disease"),)),
+        },
+    )
+    assert found(merged, "aspirin fever", precision=0.95) == [[(0, 7, "drug")]]
+    assert merged.imprecise(0.95) == ("illness",)
+
+
+def test_threads_share_an_annotator(real: Annotator) -> None:
+    texts_ = [tiny.text(3 + index, seed=index) for index in range(40)]
+    one_by_one = [real(text_) for text_ in texts_]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(real, texts_)) == one_by_one
+
+
+def test_more_threads_than_cores_are_not_begun(tmp_path: Path) -> None:
+    assert load(tiny.bundle(tmp_path / "bundle"), threads=100_000)("The aspirin.").coverage == ((0, 12),)
+    with pytest.raises(UsageError, match="0 threads cannot be"):
+        load(tmp_path / "bundle", threads=0)
 
 
 def test_a_head_s_calibration_serves_its_own_types() -> None:

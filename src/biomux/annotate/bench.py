@@ -19,8 +19,8 @@ from biomux.annotate import fresh
 from biomux.annotate.bench_report import STAGES, Report, Throughput, times
 from biomux.engine import bundle as bundles
 from biomux.engine import load, machine, operations, peak
+from biomux.engine import threads as all_threads
 from biomux.engine.packing import pack
-from biomux.engine.threads import usable_cores
 from biomux.text import pieces as text_pieces
 from biomux.text import sentences
 from biomux.text.windows import windows
@@ -74,7 +74,7 @@ def measure(
 ) -> Report:
     """Measure a bundle on documents; `text` says what they are, `starts` how many processes are started to see how long that takes."""
     described = machine.describe()
-    threads = threads or usable_cores()
+    threads = all_threads.chosen(threads)
     found = bundles.read(folder)
     annotator = load.annotator(found, threads=threads)
     annotator = replace(annotator, budget=budget or annotator.budget)

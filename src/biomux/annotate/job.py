@@ -65,12 +65,14 @@ class Goal:
 def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
     """What a target's name and a format ask for. A folder (it exists, or its name ends in /) is filled with parts."""
     path = Path(where)
+    if not where or not path.resolve().name:
+        raise UsageError("BX002", f"{where!r} cannot be a target", hint="name a file or a folder")
     folder = where.endswith(("/", os.sep)) or path.is_dir()
     if gzip and not folder:
         raise UsageError("BX001", "--gzip is for folders of parts", hint="let the name of a file end in .gz")
     if format == table.NAME:
         return Goal(_real(path), table.NAME, folder, ".tsv.gz" if gzip else ".tsv")
-    chosen = formats.get(format or "jsonl") if folder or format else formats.guess_target(path)
+    chosen = formats.get(format or "jsonl") if folder or format else _by_name(path)
     if chosen.write is None and chosen.write_folder is None:
         raise UsageError("BX120", f"format {chosen.name!r} can only be read", hint="write to another format")
     parts = folder and chosen.write is not None
@@ -154,8 +156,15 @@ def discard(goal: Goal) -> None:
 
 
 def _real(path: Path) -> Path:
-    """A link's target is what is replaced, not the link."""
-    return path.resolve() if path.is_symlink() else path
+    """A link's target is what is replaced, not the link; and what is written beside a folder needs the folder's name."""
+    return path.resolve() if path.is_symlink() or path.name in ("", "..") else path
+
+
+def _by_name(path: Path) -> formats.Format:
+    try:
+        return formats.guess_target(path)
+    except UsageError as error:
+        raise UsageError(error.code, error.message, hint=(error.hint or "").replace("--to", "--format")) from None
 
 
 def _must_be_ours(goal: Goal) -> None:

@@ -6,7 +6,6 @@ A run that was stopped, in whatever way, goes on when the same is asked for agai
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ from biomux.annotate.parts import CHARACTERS, Failures, cut
 from biomux.annotate.tally import Tally
 from biomux.annotate.work import Work, done, write
 from biomux.annotate.workers import annotate_parts
-from biomux.errors import AnnotateError, UsageError
+from biomux.engine.threads import usable_cores
+from biomux.errors import AnnotateError, FormatError, UsageError
 from biomux.formats import Loss
 from biomux.formats.source import folder_target, target
 
@@ -73,7 +73,7 @@ def run(
             settings=settings,
             format=goal.format if goal.parts else "jsonl",
             suffix=goal.suffix if goal.parts else ".jsonl",
-            threads=threads or max(1, cores() // workers),
+            threads=threads or max(1, usable_cores() // workers),
         )
         parts = cut(inputs.documents(), failures, characters=part_size, reached=lambda: inputs.done)
         made: dict[int, Done] = {}
@@ -96,11 +96,6 @@ def run(
         return _finish(whole, goal, described, on_loss)
 
 
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss: Callable[[Loss], None]) -> Tally:
     tally = sum((part.tally for part in whole), Tally())
     for part in whole:
@@ -116,7 +111,12 @@ def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss
             manifest = {"job": described, "tally": tally.to_json(), "parts": listed}
             stream.write(json.dumps(manifest, indent=1).encode() + b"\n")
     else:
-        _join([goal.work / part.file for part in whole], goal, on_loss)
+        try:
+            _join([goal.work / part.file for part in whole], goal, on_loss)
+        except FormatError as error:
+            kept = f"all is annotated and kept: biomux convert '{goal.work}/part-*.jsonl' TARGET writes it elsewhere"
+            hint = f"{error.hint}; {kept}" if error.hint else kept
+            raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
     job.clear(goal)
     return tally
 

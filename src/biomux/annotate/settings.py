@@ -60,6 +60,24 @@ class Settings:
             on_error=on_error,
         )
 
+    def left_out(self) -> tuple[str, ...]:
+        """The types that are not given out since they were never as precise as is asked for."""
+        if self.precision is None or self.types is not None or self.loader != LOADER:
+            return ()
+        from biomux.engine import bundle, choice, load
+
+        found = bundle.read(load.find(self.bundle))
+        return choice.choose(
+            found.tasks,
+            found.merges,
+            found.curves,
+            types=None,
+            heads=self.heads,
+            threshold=None if self.threshold is None else dict(self.threshold),
+            precision=self.precision,
+            resolve=self.resolve,
+        ).left_out
+
     def fingerprint(self) -> str:
         """The checksum of the bundle: of its manifest, which has those of all its files."""
         if self.loader != LOADER:

@@ -83,7 +83,9 @@ def command(
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option("--precision", metavar="SHARE", help="Take the thresholds that were this precise on development data: 0.95."),
+        typer.Option(
+            "--precision", metavar="SHARE", help="Take the thresholds that were this precise on development data: 0.95."
+        ),
     ] = None,
     resolve: Annotated[
         bool,
@@ -101,7 +103,12 @@ def command(
     ] = 1,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", min=1, help="Threads of each process, at most one a core; else all cores are shared out."),
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Threads of each process, at most one a core; else all cores are shared out.",
+        ),
     ] = None,
     part_size: Annotated[
         int,

@@ -87,6 +87,9 @@ class Annotator:
         abbreviations: bool = False,
     ) -> Document:
         """Annotate one text; everything else as in `annotate`."""
+        if not isinstance(text, str):
+            hint = "give a list of documents to its method annotate" if isinstance(text, Document) else "give a str"
+            raise UsageError("BX001", f"a text is needed, and this is a {type(text).__name__}", hint=hint)
         return next(
             self.annotate(
                 [Document("text", text)],
@@ -117,18 +120,50 @@ class Annotator:
         each type; `precision` takes it from the bundle's calibration. `abbreviations` carries a long form's types to its short
         form; `resolve` then leaves one flat layer over all types (`engine.types.flat`). Relations are left out with the spans that they link.
 
-        A document that fails goes to `on_error`, and the rest goes on; without `on_error` it is raised.
+        Of all types, those that were never as precise as `precision` are left out: `imprecise` names them. One that is asked for by name is an error then.
+        What cannot be asked for is raised here, before the first document. A document that fails goes to `on_error`, and the rest goes on;
+        without `on_error` it is raised.
         """
+        if isinstance(documents, str | Document):
+            raise UsageError(
+                "BX001",
+                f"annotate reads several documents, and this is one {'text' if isinstance(documents, str) else 'document'}",
+                hint="call the annotator itself with a text, or give a list of documents",
+            )
         chosen = choice.choose(
             self.tasks,
             self.merges,
             self.curves or {},
-            types=types,
-            heads=heads,
+            types=_names("types", types),
+            heads=_names("heads", heads),
             threshold=threshold,
             precision=precision,
             resolve=resolve,
         )
+        return self._all(documents, chosen, abbreviations=abbreviations, on_error=on_error)
+
+    def imprecise(self, precision: float, *, heads: Sequence[str] | None = None) -> tuple[str, ...]:
+        """The types that no threshold makes that precise, as far as the bundle knows."""
+        chosen = choice.choose(
+            self.tasks,
+            self.merges,
+            self.curves or {},
+            types=None,
+            heads=_names("heads", heads),
+            threshold=None,
+            precision=precision,
+            resolve=False,
+        )
+        return chosen.left_out
+
+    def _all(
+        self,
+        documents: Iterable[Document],
+        chosen: Choice,
+        *,
+        abbreviations: bool,
+        on_error: Callable[[Document, BiomuxError], None] | None,
+    ) -> Iterator[Document]:
         for group in _chunks(documents, self.chunk):
             try:
                 done = self._annotate(group, chosen, abbreviations=abbreviations)
@@ -308,6 +343,12 @@ def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document
     chunk: list[Document] = []
     size = 0
     for document in documents:
+        if not isinstance(document, Document):
+            raise UsageError(
+                "BX001",
+                f"a document is needed, and this is a {type(document).__name__}",
+                hint="make one of a text: Document(id, text)",
+            )
         chunk.append(document)
         size += len(document.text) + 1
         if size >= limit:
@@ -339,6 +380,15 @@ def _must_be_read(document: Document) -> None:
             where=f"document {document.id!r}",
             hint="its own sentences leave them out: give sentences that hold all of the text, or none",
         )
+
+
+def _names(what: str, given: Sequence[str] | None) -> Sequence[str] | None:
+    """Names that are asked for. A lone name is one, not its letters; none at all are no question."""
+    if isinstance(given, str):
+        return (given,)
+    if given is not None and not given:
+        raise UsageError("BX001", f"no {what} are asked for", hint="name at least one, or leave it out for all")
+    return given
 
 
 def _raise(document: Document, error: BiomuxError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from biomux.engine import types as plain
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from biomux.document import Span
     from biomux.engine.types import Curve, Merge
@@ -23,7 +24,8 @@ NEVER = 2.0
 class Choice:
     """The heads to decode (`tasks`), the plain types to make of them (`merges`; None: the heads' own), and what is kept.
 
-    `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out.
+    `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out. `left_out` are types
+    that are never as precise as is asked for.
     """
 
     tasks: tuple[Tagging, ...]
@@ -33,6 +35,7 @@ class Choice:
     default: float
     resolve: bool
     floors: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     def merged(self, spans: Iterable[Span]) -> list[Span]:
         """What the heads said, as the types that were asked for, above their thresholds."""
@@ -62,7 +65,10 @@ def choose(
     precision: float | None,
     resolve: bool,
 ) -> Choice:
-    """Check what is asked for against what the bundle has."""
+    """Check what is asked for against what the bundle has.
+
+    A type that is asked for by name and is never as precise as `precision` is an error; where all types are asked for it is left out.
+    """
     if heads is not None:
         _must_be_known("head", heads, [task.name for task in tasks])
     if threshold is not None and precision is not None:
@@ -83,14 +89,24 @@ def choose(
         own = {}
         points = _alone(read, curves, names)
     limits, default = _thresholds(threshold, own, names)
+    if precision is None:
+        return Choice(read, rules, names, limits, default, resolve)
+    _must_be_share("precision", precision)
+    behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
     floors: dict[tuple[str, str], float] = {}
-    if precision is not None:
-        _must_be_share("precision", precision)
-        behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
-        floors = _floors(behind, curves, precision)
-        measured = sorted(names - set(behind))
-        limits = {name: plain.threshold_for(name, points.get(name, ()), precision) for name in measured}
-    return Choice(read, rules, names, limits, default, resolve, floors)
+    limits, refused = {}, {}
+    for name in sorted(names):
+        try:
+            if name in behind:
+                floors |= _floors(name, behind[name], curves, precision)
+            else:
+                limits[name] = plain.threshold_for(name, points.get(name, ()), precision)
+        except UsageError as error:
+            refused[name] = error
+    if refused and (types is not None or len(refused) == len(names)):
+        raise next(iter(refused.values()))
+    kept = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
+    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused))
 
 
 def _rules(merges: Mapping[str, Merge], types: Sequence[str] | None) -> tuple[Merge, ...]:
@@ -104,7 +120,7 @@ def _thresholds(
     """Each type's threshold, and that of types not named: what the call says, else what the bundle says, else none."""
     if threshold is None:
         return dict(own), 0.0
-    if isinstance(threshold, int | float):
+    if not isinstance(threshold, Mapping):
         _must_be_share("threshold", threshold)
         return {}, float(threshold)
     _must_be_known("type", [name for name in threshold if name != "*"], sorted(names))
@@ -115,17 +131,16 @@ def _thresholds(
 
 
 def _floors(
-    behind: Mapping[str, Sequence[tuple[str, str]]], curves: Mapping[tuple[str, str], Curve], precision: float
+    name: str, sources: Sequence[tuple[str, str]], curves: Mapping[tuple[str, str], Curve], precision: float
 ) -> dict[tuple[str, str], float]:
-    """For plain types that were not measured themselves: the threshold of each source. One that is never so precise is left out."""
+    """For a plain type that was not measured itself: the threshold of each source. One that is never so precise is left out."""
+    known = [source for source in sources if curves.get(source)]
+    best = max(known, key=lambda source: max(reached for _, reached in curves[source]), default=None)
+    plain.threshold_for(name, curves[best] if best else (), precision)  # says so if no source is
     floors: dict[tuple[str, str], float] = {}
-    for name, sources in behind.items():
-        known = [source for source in sources if curves.get(source)]
-        best = max(known, key=lambda source: max(reached for _, reached in curves[source]), default=None)
-        plain.threshold_for(name, curves[best] if best else (), precision)  # says so if no source is
-        for source in sources:
-            reaching = [score for score, reached in curves.get(source, ()) if reached >= precision]
-            floors[source] = reaching[0] if reaching else NEVER
+    for source in sources:
+        reaching = [score for score, reached in curves.get(source, ()) if reached >= precision]
+        floors[source] = reaching[0] if reaching else NEVER
     return floors
 
 
@@ -141,6 +156,7 @@ def _must_be_known(what: str, asked: Sequence[str], known: Sequence[str]) -> Non
         raise UsageError("BX001", f"there is no {what} {unknown[0]!r}", hint=f"one of: {', '.join(known)}")
 
 
-def _must_be_share(what: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise UsageError("BX001", f"a {what} of {value:g} cannot be", hint="give a number from 0 to 1")
+def _must_be_share(what: str, value: object) -> None:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        said = f"{value:g}" if isinstance(value, int | float) else repr(value)
+        raise UsageError("BX001", f"a {what} of {said} cannot be", hint="give a number from 0 to 1")

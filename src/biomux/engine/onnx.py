@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from biomux.engine.threads import usable_cores
+from biomux.engine import threads as all_threads
 from biomux.errors import BundleError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class OnnxSession:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or usable_cores()
+        options.intra_op_num_threads = all_threads.chosen(threads)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         try:
