@@ -23,18 +23,19 @@ HEADS = "heads."
 class Operations:
     """Operations of a graph.
 
-    `int8_piece` and `fp32_piece` are those of the encoder's matrices for each piece, padding included; `fp32_word` those of the heads
-    for each word; `attention` those of products without a constant for each pair of pieces of a window.
+    `int8_piece` and `fp32_piece` are those of the encoder's matrices for each piece, padding included; `int8_word` and `fp32_word` those of the
+    heads for each word; `attention` those of products without a constant for each pair of pieces of a window.
     """
 
     int8_piece: int = 0
     fp32_piece: int = 0
     fp32_word: int = 0
     attention: int = 0
+    int8_word: int = 0
 
     def int8(self, batch: Batch) -> float:
         """What is multiplied in int8 for a batch."""
-        return float(self.int8_piece * int(batch.ids.size))
+        return float(self.int8_piece * int(batch.ids.size) + self.int8_word * len(batch.first))
 
     def fp32(self, batch: Batch) -> float:
         """What is multiplied in fp32 for a batch."""
@@ -49,7 +50,7 @@ def count(graph: bytes) -> Operations:
     inside = reader.message(model.place("graph") or (0, 0), onnx_check._GRAPH, "the graph")
     shapes = onnx_check._constants(reader, inside.places.get("constant", []))
     width = shapes[onnx_check.PLACES_TABLE][1]
-    int8_piece = fp32_piece = fp32_word = attention = 0
+    int8_piece = fp32_piece = int8_word = fp32_word = attention = 0
     for place in inside.places.get("node", []):
         node = reader.message(place, onnx_check._NODE, "a node")
         operator = reader.text(node.place("operator"), longest=onnx_check.LONGEST_NAME)
@@ -60,9 +61,11 @@ def count(graph: bytes) -> Operations:
         if shape is None:
             attention += 2 * width
         elif operator == "MatMulInteger":
-            int8_piece += 2 * shape[0] * shape[1]
+            operations = 2 * shape[0] * shape[1]
+            int8_word += operations if read[1].startswith(HEADS) else 0
+            int8_piece += 0 if read[1].startswith(HEADS) else operations
         elif read[1].startswith(HEADS):
             fp32_word += 2 * shape[0] * shape[1]
         else:
             fp32_piece += 2 * shape[0] * shape[1]
-    return Operations(int8_piece, fp32_piece, fp32_word, attention)
+    return Operations(int8_piece, fp32_piece, fp32_word, attention, int8_word)

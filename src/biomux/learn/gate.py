@@ -3,7 +3,7 @@
 Both precisions answer the same documents, so that a loss is a difference of pairs, and its error comes from resampling those pairs. `RULE` says when
 a loss is too much: what noise does must not cost speed, and with many heads noise alone puts some head beyond any small tolerance.
 
-The matrices of heads stay fp32 always; they are small. If a mix fails, the encoder keeps more of its own matrices in fp32, step by
+The last matrices of heads stay fp32 always; they are small. If a mix fails, the first matrices of two-layer heads do too, and the encoder keeps more of its own matrices in fp32, step by
 step along `ladder`; the first mix that passes is taken.
 """
 
@@ -67,7 +67,7 @@ FP32 = Mix("fp32", "fp32")
 
 def ladder(layers: int) -> tuple[Mix, ...]:
     """Mixes with int8, the fastest first."""
-    outputs = {matrices(layer)[3] for layer in range(layers)}
+    outputs = {matrices(layer)[3] for layer in range(layers)} | {"heads.0"}
     last = outputs | set(matrices(layers - 1))
     half = last | {name for layer in range(layers // 2, layers) for name in matrices(layer)} | {"embeddings.words"}
     return (

@@ -141,9 +141,10 @@ def bert(
     for number, layer_of_heads in enumerate(heads):
         matrix = _side_by_side([matrix for matrix, _ in layer_of_heads], diagonal=number > 0)
         rows = graph.add("Relu", rows) if number else rows
-        rows = graph.linear(
-            rows, matrix, np.concatenate([bias for _, bias in layer_of_heads]), f"heads.{number}", "fp32"
-        )
+        # What decides stays fp32. A layer before it is as large as one of the encoder's when there are many heads, and is rounded like one.
+        kind: Precision = precision if number < len(heads) - 1 else "fp32"
+        bias_of_all = np.concatenate([bias for _, bias in layer_of_heads])
+        rows = graph.linear(rows, matrix, bias_of_all, f"heads.{number}", kind)
     graph.nodes[-1].output[0] = "logits"
     inputs = [
         helper.make_tensor_value_info("ids", TensorProto.INT64, ["windows", "length"]),
