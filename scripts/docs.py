@@ -133,17 +133,34 @@ def recipes() -> str:
     parts = [f"{MADE}\n# Recipes\n\n{intro}", _table(("name", "paper", ""), rows), "## Keys\n"]
     described = schema.Recipe.model_json_schema()
     for title, part in [("Recipe", described), *described["$defs"].items()]:
-        model = getattr(schema, title)
-        parts.append(f"### {title}\n\n{inspect.cleandoc(model.__doc__ or '')}\n")
-        needed = part.get("required", [])
-        keys = [
-            (f"`{key}`", _value(value), "needed" if key in needed else _shown(value.get("default")))
-            for key, value in part["properties"].items()
-        ]
-        parts.append(_table(("key", "value", "default"), keys))
+        parts += _keys(title, getattr(schema, title), part)
     parts += _settings()
+    parts += _studies()
     parts.append(f"## What `--quick` changes\n\n{inspect.cleandoc(quick.__doc__ or '')}\n")
     return "\n".join(parts)
+
+
+def _keys(title: str, model: type[Any], part: dict[str, Any]) -> list[str]:
+    """What a part of a recipe or study may say."""
+    needed = part.get("required", [])
+    keys = [
+        (f"`{key}`", _value(value), "needed" if key in needed else _shown(value.get("default")))
+        for key, value in part["properties"].items()
+    ]
+    return [f"### {title}\n\n{inspect.cleandoc(model.__doc__ or '')}\n", _table(("key", "value", "default"), keys)]
+
+
+def _studies() -> list[str]:
+    """The studies and transfer studies that come with Biomux, and their keys."""
+    from biomux.recipes import study
+
+    parts = ["## Studies\n\nRecipes over recipes: see [studies](studies.md). They are as strict as recipes.\n"]
+    rows = [(f"`biomux study {name}`", study.read_study(name)[0].about) for name in study.names("studies")]
+    rows += [(f"`biomux transfer {name}`", study.read_transfer(name)[0].about) for name in study.names("transfers")]
+    parts.append(_table(("", ""), [(name, " ".join(about.split())) for name, about in rows]))
+    for model in (study.Study, study.System, study.Scoring, study.Transfer):
+        parts += _keys(model.__name__, model, model.model_json_schema())
+    return parts
 
 
 def _value(described: dict[str, Any]) -> str:
@@ -151,6 +168,8 @@ def _value(described: dict[str, Any]) -> str:
     if "$ref" in described:
         name = described["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
+    if not described.keys() - {"title", "default"}:
+        return "any value"
     if "anyOf" in described:
         return " or ".join(_value(one) for one in described["anyOf"])
     if "enum" in described or "const" in described:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -15,8 +16,6 @@ from biomux.recipes.quick import quick
 from biomux.recipes.study import Study, Transfer, names, read_study, read_transfer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from biomux.recipes.schema import Recipe
 
 
@@ -154,3 +153,12 @@ def test_pairs_need_a_regime_for_two() -> None:
         of_transfer(Transfer(name="t", recipe="d/joint-max", set={"regime.kind": "single"}))
     with pytest.raises(RecipeError, match="at least two tasks"):
         of_transfer(Transfer(name="t", recipe="d/single-10"))
+
+
+def test_the_study_in_the_docs_is_one() -> None:
+    page = Path(__file__).parent.parent.parent / "docs" / "studies.md"
+    if not page.is_file():
+        pytest.skip("needs the source tree, not the installed package")
+    text = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0]
+    members = of_study(Study.model_validate(yaml.safe_load(text)))
+    assert len(members) == (1 + 1 + 3) * 2 * 3
