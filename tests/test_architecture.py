@@ -15,16 +15,17 @@ ROOT = Path(biomux.__file__).parent
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "outside": {"errors"},
     "document": {"errors"},
     "text": {"errors", "document"},
     "formats": {"errors", "document", "text"},
-    "tasks": {"errors", "document", "text", "scoring"},
+    "tasks": {"errors", "outside", "document", "text", "scoring"},
     "scoring": {"errors", "document", "text"},
     "corpora": {"errors", "document", "text", "formats"},
     "engine": {"errors", "document", "text", "tasks", "scoring"},
     "annotate": {"errors", "document", "text", "formats", "tasks", "engine", "scoring"},
-    "recipes": {"errors", "document", "tasks", "corpora", "formats"},
-    "learn": {"errors", "document", "text", "formats", "tasks", "scoring", "corpora", "engine", "recipes"},
+    "recipes": {"errors", "outside", "document", "tasks", "corpora", "formats"},
+    "learn": {"errors", "outside", "document", "text", "formats", "tasks", "scoring", "corpora", "engine", "recipes"},
     "report": {"errors", "document", "text", "formats", "tasks", "scoring", "corpora", "engine", "annotate", "recipes"},
 }
 """Room → rooms that it may import. `cli` and the package itself may import all (the package: `learn` only lazily)."""

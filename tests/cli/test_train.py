@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -150,3 +151,42 @@ def test_a_terminal_gets_a_bar_and_a_table(monkeypatch: pytest.MonkeyPatch) -> N
     said = shown.getvalue()
     for part in ("step 5 of 10, 1,234 pieces/s, 10 s left", "genes [x]", "0.5000", "50.00"):
         assert part in said
+
+
+def test_the_journal_goes_to_tensorboard_too(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    monkeypatch.chdir(place)
+    assert biomux(["train", "recipe.yaml", "--run", str(tmp_path / "run"), "--tensorboard"]) == 0
+    assert "error" not in capsys.readouterr().err
+    written = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    written.Reload()
+    assert set(written.Tags()["scalars"]) == {
+        "loss/drugs",
+        "loss/genes",
+        "pieces_per_second",
+        "development",
+        "development/drugs",
+        "development/genes",
+    }
+    (score,) = written.Scalars("development")
+    journal = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    assert score.value == pytest.approx(next(event["mean"] for event in journal if event["event"] == "scores"))
+
+
+def test_tensorboard_that_is_not_installed_is_told(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    for name in [name for name in sys.modules if name.split(".")[0] == "tensorboard" or "utils.tensorboard" in name]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "biomux.learn.tensorboard", raising=False)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    assert biomux(["train", "recipe.yaml", "--run", str(tmp_path / "run"), "--tensorboard"]) == 2
+    said = capsys.readouterr().err
+    assert "tensorboard" in said
+    assert "pip install tensorboard" in said
+    assert not (tmp_path / "run").exists()

@@ -171,8 +171,8 @@ def test_a_lock_of_another_host_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_names_step_and_task(directory: Path, tmp_path: Path) -> None:
-    recipe = invented.recipe(loop={"head_learning_rate": float("inf"), "clip": 0.0})
-    with pytest.raises(TrainingError, match=r"loss of '(drugs|genes)' is nan at step 1") as caught:
+    recipe = invented.recipe(loop={"head_learning_rate": 1e38, "clip": 0.0})
+    with pytest.raises(TrainingError, match=r"loss of '(drugs|genes)' is (nan|inf) at step 1") as caught:
         run.start(recipe, tmp_path, directory=directory)
     assert caught.value.code == "BX403"
     assert events(tmp_path)[-1]["event"] == "failed"

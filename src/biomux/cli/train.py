@@ -67,7 +67,7 @@ def command(
     from biomux.cli.training import shown
 
     listeners: list[Callable[[dict[str, Any]], None]] = []
-    if tensorboard:
+    if tensorboard and runs.writes():
         with needs_torch("tensorboard"):
             from biomux.learn.tensorboard import writer
 

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
+from biomux import outside
 from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import RecipeError, TrainingError
 from biomux.learn import batches, cache, encoders
 from biomux.learn.documents import Library
-from biomux.learn.encoders import ENCODERS, from_run, transformer
+from biomux.learn.encoders import from_run, transformer
 from biomux.learn.heads import HEADS
 from biomux.learn.heads.crf import chained
 from biomux.learn.model import Model, TorchSession
 from biomux.learn.regimes import REGIMES
 from biomux.recipes.schema import Task as TaskPart
+from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
@@ -113,7 +115,15 @@ def make_model(recipe: Recipe, tasks: Sequence[Task], encoder: Any, tokenizer: T
     for task in tasks:
         described = recipe.tasks[task.name].head or _default_head(task, recipe.model.head)
         heads[task.name] = make_head(described, encoder, _outputs(task, tokenizer))
-    return Model(encoder, heads, {task.name: task.unit for task in tasks})
+    try:
+        return Model(encoder, heads, {task.name: task.unit for task in tasks})
+    except KeyError as error:
+        raise RecipeError(
+            "BX305",
+            f"torch does not take this name of a task: {error.args[0]}",
+            where="tasks",
+            hint="call it otherwise",
+        ) from None
 
 
 def make_examples(
@@ -167,21 +177,22 @@ def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
 
 def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> Task:
     """The task that a recipe describes; its labels are found in the training documents where it does not name them."""
-    if described.kind not in TASKS:
+    kind = outside.find(TASKS, described.kind, "tasks")
+    if kind is None:
         raise RecipeError(
             "BX306",
             f"there is no kind of task {described.kind!r}",
             where=f"tasks → {name} → kind",
-            hint=f"one of: {', '.join(TASKS)}",
+            hint=f"one of: {', '.join(outside.names(TASKS, 'tasks'))}",
         )
-    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in described.settings.items()}
+    settings = checked(kind.of_documents, described.settings, where=f"tasks → {name}", fields=kind)
     if described.kind in ("tagging", "auxiliary"):
         settings = {"types": described.types, "scheme": described.scheme} | settings
     if described.of is not None:
         settings["of"] = described.of
     try:
-        found: Task = TASKS[described.kind].of_documents(name, documents, **settings)
-    except TypeError as error:
+        found: Task = kind.of_documents(name, documents, **settings)
+    except (TypeError, ValueError) as error:
         raise RecipeError("BX306", str(error), where=f"tasks → {name} → settings") from None
     return found
 
@@ -190,7 +201,9 @@ def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[A
     settings = recipe.model.encoder
     if settings.run is not None:
         return from_run.load(Path(settings.run), dropout=settings.dropout)
-    made = ENCODERS[settings.kind].make(settings, (document.text for group in documents.values() for document in group))
+    made = encoders.of_kind(settings.kind).make(
+        settings, (document.text for group in documents.values() for document in group)
+    )
     return made.encoder, made.tokenizer, made.specials
 
 
@@ -223,26 +236,34 @@ def _outputs(task: Task, tokenizer: Tokenizer) -> int:
 
 def make_head(described: Head, encoder: Any, outputs: int) -> torch.nn.Module:
     """The head of a recipe on an encoder."""
-    if described.kind not in HEADS:
+    make = outside.find(HEADS, described.kind, "heads")
+    if make is None:
         raise RecipeError(
-            "BX306", f"there is no head {described.kind!r}", where="head → kind", hint=f"one of: {', '.join(HEADS)}"
+            "BX306",
+            f"there is no head {described.kind!r}",
+            where="head → kind",
+            hint=f"one of: {', '.join(outside.names(HEADS, 'heads'))}",
         )
-    make = HEADS[described.kind]
+    settings = checked(make, described.settings, where="head")
     options = {"encoder": encoder} if "encoder" in inspect.signature(make).parameters else {}
     try:
-        return make(encoder.width, outputs, **options, **described.settings)
-    except TypeError as error:
+        return make(encoder.width, outputs, **options, **settings)
+    except (TypeError, ValueError) as error:
         raise RecipeError("BX306", str(error), where="head → settings") from None
 
 
 def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
     losses = {task.name: getattr(model.heads[task.name], "objective", task.objective) for task in tasks}
     kind = recipe.regime.kind
-    if kind not in REGIMES:
+    regime = outside.find(REGIMES, kind, "regimes")
+    if regime is None:
         raise RecipeError(
-            "BX306", f"there is no regime {kind!r}", where="regime → kind", hint=f"one of: {', '.join(REGIMES)}"
+            "BX306",
+            f"there is no regime {kind!r}",
+            where="regime → kind",
+            hint=f"one of: {', '.join(outside.names(REGIMES, 'regimes'))}",
         )
     try:
-        return REGIMES[kind](losses, **recipe.regime.settings)
-    except TypeError as error:
+        return regime(losses, **checked(regime, recipe.regime.settings, where="regime"))
+    except (TypeError, ValueError) as error:
         raise RecipeError("BX306", str(error), where="regime → settings") from None

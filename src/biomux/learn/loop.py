@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biomux.errors import TrainingError
+from biomux import outside
+from biomux.errors import RecipeError, TrainingError
 from biomux.learn import checkpoint, optimizers, precision
 from biomux.learn.batches import collate, epoch_batches
 from biomux.learn.interrupt import held
@@ -270,7 +271,12 @@ def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
             if hasattr(head, "loss"):
                 found[objective.head] = head.loss(features, rows, labels)
                 continue
-            found[objective.head] = OBJECTIVES[objective.loss](head(features, rows), labels)
+            measure = outside.find(OBJECTIVES, objective.loss, "objectives")
+            if measure is None:
+                raise RecipeError(
+                    "BX306", f"there is no objective {objective.loss!r}", where=f"head of {objective.head!r}"
+                )
+            found[objective.head] = measure(head(features, rows), labels)
     return found
 
 

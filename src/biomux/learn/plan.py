@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -32,6 +33,15 @@ class Draw:
     keep_empty: float = 1.0
     fraction: float = 1.0
     by: Literal["sentences", "documents"] = "sentences"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise ValueError(f"fraction: a share above 0 and at most 1, not {self.fraction}")
+        if not 0 <= self.keep_empty <= 1:
+            raise ValueError(f"keep_empty: a share between 0 and 1, not {self.keep_empty}")
+        for name, value in self.boost.items():
+            if not 0 < value < math.inf:
+                raise ValueError(f"boost → {name}: a number above 0, not {value}")
 
     def exponent_at(self, epoch: int, epochs: int) -> float:
         """The exponent in an epoch, counted from 0.

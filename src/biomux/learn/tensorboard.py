@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 def writer(folder: Path) -> Callable[[dict[str, Any]], None]:
-    """Takes the events of a run's journal and writes RUN/tensorboard."""
-    target: Any = SummaryWriter(str(folder / "tensorboard"))
+    """Takes the events of a run's journal and writes RUN/tensorboard, from the first event on: before it the run may yet be refused."""
+    target: Any = None
     step = 0
 
     def write(event: dict[str, Any]) -> None:
-        nonlocal step
+        nonlocal step, target
+        target = target or SummaryWriter(str(folder / "tensorboard"))
         if event["event"] == "step":
             step = event["step"]
             for name, loss in event["losses"].items():

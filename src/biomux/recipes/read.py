@@ -87,7 +87,13 @@ def names() -> list[str]:
 def _text(name: str) -> tuple[str, str]:
     path = Path(name)
     if path.is_file():
-        return path.read_text(encoding="utf-8"), str(path)
+        try:
+            return path.read_text(encoding="utf-8"), str(path)
+        except (UnicodeDecodeError, OSError) as error:
+            said = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise RecipeError(
+                "BX301", f"the recipe cannot be read: {said}", where=str(path), hint="name a YAML file"
+            ) from None
     shipped = names()
     if name not in shipped:
         near = difflib.get_close_matches(name, shipped, n=1)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from biomux import outside
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _plain(name: str) -> str:
+    """Task names become those of parameters and files."""
+    if not re.fullmatch(r"[^\W_][\w +-]*", name):
+        raise ValueError("a task's name begins with a letter or digit, and has only these, spaces, -, + and _ in it")
+    return name
+
+
+TaskName = Annotated[str, AfterValidator(_plain)]
 
 
 class Part(BaseModel):
@@ -88,26 +101,39 @@ class Convolution(Part):
     hashes: Annotated[int, Field(ge=1)] = 2
 
 
+ENCODERS = ("transformer", "bilstm", "convolution", "random")
+
+
+def _known_encoder(kind: str) -> str:
+    found = outside.names(dict.fromkeys(ENCODERS), "encoders")
+    if kind not in found:
+        raise ValueError(f"there is no encoder {kind!r}, but {', '.join(found)}")
+    return kind
+
+
 class Encoder(Part):
     """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with.
 
-    The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
+    Encoders that other packages bring have `settings`. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
     """
 
-    kind: Literal["transformer", "bilstm", "convolution", "random"] = "transformer"
+    kind: Annotated[str, AfterValidator(_known_encoder)] = "transformer"
     name: str = ""
     dropout: Share = 0.0
-    limit: Annotated[int, Field(ge=8)] = 254
+    limit: Annotated[int, Field(ge=8, le=8192)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
     vocabulary: Vocabulary = Vocabulary()
     run: str | None = None
     bilstm: BiLSTM | None = None
     convolution: Convolution | None = None
+    settings: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def _kind_and_settings_fit(self) -> Self:
-        if self.kind not in ("bilstm", "random") and not self.name:
+        if self.kind in ("transformer", "convolution") and not self.name:
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
+        if self.settings and self.kind in ENCODERS:
+            raise ValueError(f"settings are those of encoders from other packages; {self.kind!r} has none")
         for kind in ("bilstm", "convolution"):
             if getattr(self, kind) is not None and self.kind != kind:
                 raise ValueError(f"settings of {kind!r} for an encoder of kind {self.kind!r}")
@@ -144,7 +170,7 @@ class Loop(Part):
     `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
     """
 
-    epochs: Annotated[int, Field(ge=1)] = 3
+    epochs: Annotated[int, Field(ge=1, le=10_000)] = 3
     batch_pieces: Annotated[int, Field(ge=8)] = 1024
     batch_examples: Annotated[int, Field(ge=1)] | None = None
     accumulate: Annotated[int, Field(ge=1)] = 1
@@ -157,8 +183,8 @@ class Loop(Part):
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     clip: Annotated[float, Field(ge=0)] = 1.0
     ema: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    seed: Annotated[int, Field(ge=0)] = 1
-    threads: Annotated[int, Field(ge=1)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 1
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     checkpoint_minutes: Positive = 5.0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
@@ -194,7 +220,7 @@ class Recipe(Part):
     leaks: Literal["filter", "report", "ignore"] = "filter"
     documents: Annotated[int, Field(ge=1)] | None = None
     hold_out: tuple[str, ...] = ()
-    tasks: dict[str, Task]
+    tasks: Annotated[dict[TaskName, Task], Field(min_length=1)]
     model: ModelPart
     regime: Regime = Regime()
     loop: Loop = Loop()
@@ -216,7 +242,7 @@ class Recipe(Part):
             return raw
         filled = {}
         for name, task in tasks.items():
-            origin = tasks.get(task.get("of"), {})
+            origin = tasks.get(task["of"], {}) if isinstance(task.get("of"), str) else {}
             filled[name] = {key: origin[key] for key in _FOLLOWED if key in origin and task.get("of")} | task
         return {**raw, "tasks": filled}
 

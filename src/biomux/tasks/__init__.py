@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from biomux import outside
 from biomux.tasks.answers import Answers
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.classification import Classification
@@ -41,7 +42,10 @@ def restored(described: dict[str, Any]) -> Task:
     ('O', 'B-Chemical', 'I-Chemical')
     """
     fields = {key: _frozen(value) for key, value in described.items() if key != "kind"}
-    found: Task = TASKS[described.get("kind", "tagging")](**fields)
+    kind = outside.find(TASKS, described.get("kind", "tagging"), "tasks")
+    if kind is None:
+        raise ValueError(f"there is no kind of task {described['kind']!r}")
+    found: Task = kind(**fields)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from biomux import outside
 from biomux.learn.encoders import bilstm, convolution, random, transformer
 
 if TYPE_CHECKING:
@@ -34,4 +35,12 @@ ENCODERS: dict[str, Kind] = {
 
 def build(described: dict[str, Any]) -> nn.Module:
     """The encoder that `describe` told about, without its weights; a description without a kind is a transformer's."""
-    return ENCODERS[described.get("kind", "transformer")].build(described)
+    return of_kind(described.get("kind", "transformer")).build(described)
+
+
+def of_kind(name: str) -> Kind:
+    """The kind of that name, ours or from another package."""
+    found = outside.find(ENCODERS, name, "encoders")
+    if found is None:
+        raise ValueError(f"there is no encoder of kind {name!r}")
+    return found
