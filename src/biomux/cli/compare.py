@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads annotations)
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,6 +44,12 @@ def command(
             "--published", metavar="PAPER:TABLE,...", help="Add the systems of a paper's tables, for instance E:1,2."
         ),
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline", metavar="[LABEL=]DIR", help="Scores of a model that learned a task alone; may be repeated."
+        ),
+    ] = None,
     samples: Annotated[int, typer.Option("--samples", min=10, help="Resampled sets of documents.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.")] = 0,
     alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="What counts as significant.")] = 0.05,
@@ -60,7 +66,8 @@ def command(
     by documents). Seeds of one system share a label; their mean, standard deviation and all values are shown.
 
     Every system is compared with the first by a paired bootstrap (interval and p) and approximate randomisation (p, and p
-    corrected by Holm over all tests shown) over documents. From three systems on two corpora on, Friedman's test, average ranks, and
+    corrected by Holm over all tests shown) over documents. With --baseline, every system is held against models that learned one task alone,
+    and an alarm is told where it falls significantly below one (negative transfer). From three systems on two corpora on, Friedman's test, average ranks, and
     Conover's (Holm) and Nemenyi's tests of all pairs follow; this needs the extra biomux[report]. With -o the critical-difference picture
     is drawn.
 
@@ -68,28 +75,32 @@ def command(
 
         biomux compare scores/first scores/second
         biomux compare stm=scores/stm-1 stm=scores/stm-2 mtm=scores/mtm-1 mtm=scores/mtm-2
+        biomux compare mtl=scores/mtl --baseline scores/tissue-alone --baseline scores/strain-alone
         biomux compare --published E:1,2 -o ranks
     """
     import json
     from contextlib import nullcontext
 
-    from biomux.cli.display import note
+    from biomux.cli.display import note, table
     from biomux.errors import UsageError
     from biomux.formats.source import folder_target
     from biomux.report import compare
+    from biomux.report.negative_transfer import contrast_table, contrasts
 
     systems: list[System] = compare.systems_of(folders or [])
     if published:
         paper, _, tables = published.partition(":")
         systems += compare.published_systems(paper, tables.split(","), metric=metric if not folders else None)
-    if len(systems) < 1 or (len(systems) == 1 and len(systems[0].seeds) == 1):
+    alone = compare.systems_of(baseline or [])
+    if len(systems) < 1 or (len(systems) == 1 and len(systems[0].seeds) == 1 and not alone):
         raise UsageError("BX001", "there is nothing to compare", hint="name at least two folders, or --published")
+    how: dict[str, Any] = {"matching": matching, "metric": metric, "samples": samples, "seed": seed, "alpha": alpha}
     with folder_target(output) if output else nullcontext() as place:
-        result = compare.compare_systems(
-            systems, matching=matching, metric=metric, samples=samples, seed=seed, alpha=alpha
-        )
+        result = compare.compare_systems(systems, **how)
+        found = contrasts(systems, alone, **how)
+        told = {**result.to_json(), **({"baselines": [one.to_json() for one in found]} if alone else {})}
         if place is not None:
-            content = json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n"
+            content = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
             (place / "comparison.json").write_text(content, encoding="utf-8")
             if result.ranking:
                 from biomux.report.rank_diagram import rank_diagram
@@ -97,11 +108,17 @@ def command(
                 picture = rank_diagram(result.ranking, test=bars.value, title=title)
                 (place / "ranks.svg").write_text(picture, encoding="utf-8")
     if as_json:
-        print(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        print(json.dumps(told, ensure_ascii=False, indent=2))
     else:
         _show(result)
+        if found:
+            print()
+            table(*contrast_table(found), title="together against alone")
     for remark in result.remarks:
         note(remark)
+    for one in found:
+        if one.alarm:
+            note(f"alarm: {one.sentence()}")
 
 
 def _show(result: Result) -> None:

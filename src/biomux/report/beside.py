@@ -7,6 +7,7 @@ were trained on a fraction of the data.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from biomux.corpora import view
@@ -57,7 +58,7 @@ class Beside:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     ranges: Mapping[str, tuple[float, float]]
-    """Corpus → lowest and highest published figure, in percent."""
+    """Corpus → median and highest published figure, in percent."""
 
 
 def ours(system: str, columns: Iterable[Mapping[str, Any]]) -> list[Ours]:
@@ -101,7 +102,7 @@ def beside(figures: Sequence[Ours]) -> list[Beside]:
             values = {row.system: _percent(row, rows) for row in rows if row.corpus == corpus}
             mine = [own.get((corpus, metric, system)) for system in systems]
             table.append((corpus, *map(_shown, mine), *(_cell(values.get(name)) for name in names)))
-            ranges[corpus] = (min(values.values()), max(values.values()))
+            ranges[corpus] = (median(values.values()), max(values.values()))
         found = tuple(dict.fromkeys(row.table for row in rows))
         made.append(Beside(paper, metric, found, ("corpus", *systems, *names), tuple(table), ranges))
     return made

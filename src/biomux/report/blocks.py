@@ -44,13 +44,12 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing. `name` is unique in a page and fit for a file name. `foreign` was read from a file: it is shown, never run."""
+    """A drawing. `name` is unique in a page and fit for a file name."""
 
     name: str
     svg: str
     alt: str
     caption: str = ""
-    foreign: bool = False
     wide: bool = False
     """May not be made smaller than it is drawn: it scrolls instead."""
 

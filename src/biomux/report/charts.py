@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from biomux.report import svg
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -43,17 +45,15 @@ class Dot:
     error: float = 0.0
 
 
-def dot_plot(
-    rows: Mapping[str, Mapping[str, Dot]], *, ranges: Mapping[str, tuple[float, float]], alt: str, unit: str = ""
-) -> str:
+def dot_plot(rows: Mapping[str, Mapping[str, Dot]], *, ranges: Mapping[str, tuple[float, float]], alt: str) -> str:
     """A line a row: each system's value with twice its standard error to both sides; a bar behind them is a range, where there is one."""
     systems = list(dict.fromkeys(name for row in rows.values() for name in row))
     found = [one for row in rows.values() for one in row.values()]
     lows = [one.value - 2 * one.error for one in found] + [low for low, _ in ranges.values()]
     highs = [one.value + 2 * one.error for one in found] + [high for _, high in ranges.values()]
     ticks = _ticks(min(lows), max(highs), 5)
-    left = 16 + LETTER * min(22, max(map(len, rows)))
-    width, top, step = 480.0, 12.0, 24.0
+    left = 14 + LETTER * min(20, max(map(len, rows)))
+    width, top, step = 420.0, 8.0, 25.0
     bottom = top + step * len(rows)
 
     def x(value: float) -> float:
@@ -69,7 +69,7 @@ def dot_plot(
     ]
     for place, (name, row) in enumerate(rows.items()):
         y = top + step * (place + 0.5)
-        parts.append(_text(left - 10, y + 4, _short(name, 22), anchor="end"))
+        parts.append(_text(left - 10, y + 4, _short(name, 20), anchor="end"))
         if name in ranges:
             low, high = ranges[name]
             parts.append(_range(x(low), x(high), y))
@@ -89,17 +89,15 @@ def dot_plot(
         legend += [_mark(at, key - 4, order, SERIES[order % len(SERIES)]), _text(at + 10, key, _short(system, 40))]
         at += 30 + LETTER * len(_short(system, 40))
     if ranges:
-        said = "published, lowest to highest"
+        said = "published, median to highest"
         at, key = _next_line(at, key, said, width)
         legend += [_range(at - 4, at + 20, key - 4), _text(at + 27, key, said)]
-    if unit:
-        parts.append(_text(width - 2, bottom + 17, unit, anchor="end", ink="soft", size=11))
-    return _svg(width, key + 10, alt, [*parts, *legend])
+    return _svg(width, key + 10, alt, [*parts, *legend], scale=1.35)
 
 
 def curve(points: Sequence[Point], *, title: str, alt: str, marks: bool = False, logarithmic: bool = False) -> str:
     """A small curve with its title, the value it ends with, and the ends of both axes."""
-    width, height, left, top, bottom = 220.0, 124.0, 40.0, 30.0, 102.0
+    width, height, left, top, bottom = 220.0, 124.0, 48.0, 30.0, 102.0
     values = [max(value, 1e-5) if logarithmic else value for _, value in points]
     heights = [math.log10(value) for value in values] if logarithmic else values
     low, high = min(heights), max(heights)
@@ -122,10 +120,8 @@ def curve(points: Sequence[Point], *, title: str, alt: str, marks: bool = False,
         _line(left, bottom, width - 8, bottom, "line"),
         _text(left - 5, top + 10, _figure(last), anchor="end", ink="soft", size=11),
         _text(left - 5, bottom, _figure(first), anchor="end", ink="soft", size=11),
-        _text(left, bottom + 16, f"{begin:,.4g}" if begin < 1000 else f"{begin:,.0f}", ink="soft", size=11),
-        _text(
-            width - 8, bottom + 16, f"{end:,.4g}" if end < 1000 else f"{end:,.0f}", anchor="end", ink="soft", size=11
-        ),
+        _text(left, bottom + 16, f"{begin:,.0f}", ink="soft", size=11),
+        _text(width - 8, bottom + 16, f"{end:,.0f}", anchor="end", ink="soft", size=11),
         f'<path d="{path}" fill="none" style="{_stroke("blue", 1.8)}" stroke-linejoin="round"/>',
     ]
     if marks:
@@ -213,9 +209,11 @@ def trust(
     return _svg(width, height, alt, parts)
 
 
-def _svg(width: float, height: float, alt: str, parts: Sequence[str]) -> str:
+def _svg(width: float, height: float, alt: str, parts: Sequence[str], *, scale: float = 1.0) -> str:
+    """The drawing; where there is room it is shown `scale` times as large as it is drawn."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{scale * width:g}" height="{scale * height:g}" '
         f'role="img" aria-label={quoteattr(alt)} font-family="system-ui, \'Segoe UI\', Helvetica, Arial, sans-serif">'
         f'<rect width="{width:g}" height="{height:g}" style="{_fill("paper")}"/>' + "".join(parts) + "</svg>\n"
     )
@@ -278,17 +276,8 @@ def _figure(value: float) -> str:
 
 
 def _ticks(low: float, high: float, about: int) -> list[float]:
-    """Round numbers that enclose low and high.
-
-    >>> _ticks(48.2, 97.1, 5)
-    [40.0, 60.0, 80.0, 100.0]
-    """
-    span = max(high - low, 1e-9 * max(abs(high), 1), 1e-9)
-    rough = span / about
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(step for one in (1, 2, 2.5, 5, 10) if (step := one * power) >= rough * (1 - 1e-9))
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [round(place * step, 10) for place in range(first, max(last, first + 1) + 1)]
+    """Round numbers that enclose low and high, two at least."""
+    return svg.ticks(low, high if high - low > 1e-6 else low + 1, most=about + 1)
 
 
 def _ceiling(value: float) -> float:

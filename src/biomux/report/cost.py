@@ -61,7 +61,7 @@ def cost_table(found: list[Cost]) -> Table:
         (
             one.name,
             one.what,
-            "" if one.parameters is None else f"{one.parameters / 1e6:.1f} million",
+            "" if one.parameters is None else _count(one.parameters),
             _size(one.bytes),
             "" if one.training_seconds is None else time_taken(one.training_seconds),
             "" if one.pieces is None else f"{one.pieces:,}",
@@ -74,7 +74,7 @@ def cost_table(found: list[Cost]) -> Table:
     ]
     empty = [place for place in range(2, len(head)) if not any(row[place] for row in rows)]
     kept = [place for place in range(len(head)) if place not in empty]
-    return [head[place] for place in kept], [tuple(row[place] or "not measured" for place in kept) for row in rows]
+    return [head[place] for place in kept], [tuple(row[place] or "not known" for place in kept) for row in rows]
 
 
 def parameters(path: Path) -> int | None:
@@ -152,5 +152,9 @@ def _of(found: Mapping[str, Any], part: str, key: str) -> Any:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
+def _count(value: int) -> str:
+    return f"{value / 1e6:.1f} million" if value >= 1e6 else f"{value:,}"
+
+
 def _size(value: float | None) -> str:
-    return "" if value is None else f"{value / 1e6:,.1f} MB"
+    return "" if value is None else f"{value / 1e6:,.1f} MB" if value >= 1e5 else f"{value / 1e3:,.1f} kB"

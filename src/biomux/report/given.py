@@ -68,12 +68,11 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study's folder: its manifest, its report as Markdown, and its drawings by file name."""
+    """A study's folder and its report.json; None while it has none."""
 
     name: str
-    manifest: Mapping[str, Any]
-    text: str
-    drawings: Mapping[str, str]
+    folder: Path
+    found: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +158,12 @@ def read_run(folder: Path, *, name: str) -> Run:
 
 def _study(folder: Path, label: str) -> Study:
     manifest = _object(folder / "study.json", ScoreError("BX705", "the study's manifest is not readable"))
-    text = ""
-    if (folder / "report.md").is_file():
-        text = (folder / "report.md").read_text(encoding="utf-8", errors="replace")
-    drawings = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.svg"))}
+    found = None
+    if (folder / "report.json").is_file():
+        found = _object(folder / "report.json", ScoreError("BX705", "the study's report is not readable"))
     described = manifest.get("study")
-    said = manifest.get("name") or (described.get("name") if isinstance(described, dict) else None)
-    return Study(label or str(said or folder.resolve().name), manifest, text, drawings)
+    said = described.get("name") if isinstance(described, dict) else None
+    return Study(label or str(said or folder.resolve().name), folder, found)
 
 
 def _object(path: Path, refused: UsageError | BundleError | ScoreError) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """A report as one HTML page that needs nothing else: no script, no font, no picture from elsewhere.
 
-Everything that came from outside (names, texts, files) is escaped here. Drawings of our own stand in the page as SVG; those that were read
-from files are shown as images, which browsers do not let run anything or load anything.
+Everything that came from outside (names, texts) is escaped here, and in drawings by those who draw them; drawings are never read from files.
 """
 
 from __future__ import annotations
 
-import base64
 import re
 from html import escape
 from importlib.resources import files
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[+−-]?[\d,]*\.?\d+(e-?\d+)?( ?%)?( ±\d+\.\d+)?")
 """Cells that read so are set as figures: to the right, in digits of one width."""
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What a browser may load for the page: its own styles, and images that are part of it."""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may load for the page: nothing but its own styles."""
 
 
 def html(page: Page) -> str:
@@ -98,11 +96,12 @@ def _block(block: Block) -> str:
 
 
 def _grid(block: Grid) -> str:
+    plain = not any(block.columns)  # a list of names and values: nothing to head, nothing to add up
     head = "".join(f'<th scope="col">{_text(name) or "<span class=hidden>row</span>"}</th>' for name in block.columns)
     body = []
     for place, row in enumerate(block.rows):
         first, *rest = row
-        cells = "".join(f"<td{_kind(cell)}>{_text(cell)}</td>" for cell in rest)
+        cells = "".join(f"<td{'' if plain else _kind(cell)}>{_text(cell)}</td>" for cell in rest)
         body.append(
             f'<tr{" class=sum" if place in block.strong else ""}><th scope="row">{_text(first)}</th>{cells}</tr>'
         )
@@ -110,7 +109,7 @@ def _grid(block: Grid) -> str:
     caption = f"<caption>{_text(block.title)}</caption>" if block.title else ""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{_attribute(block.title or "table")}">'
-        f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>\n"
+        f"<table>{caption}{'' if plain else f'<thead><tr>{head}</tr></thead>'}<tbody>\n"
         + "\n".join(body)
         + f"\n</tbody></table></div>{below}"
     )
@@ -122,11 +121,7 @@ def _kind(cell: str) -> str:
 
 def _picture(picture: Picture) -> str:
     caption = f"<figcaption>{_text(picture.caption)}</figcaption>" if picture.caption else ""
-    if picture.foreign:
-        data = base64.b64encode(picture.svg.encode("utf-8", "replace")).decode("ascii")
-        shown = f'<img class="paper" alt="{_attribute(picture.alt)}" src="data:image/svg+xml;base64,{data}">'
-    else:
-        shown = picture.svg.strip()
+    shown = picture.svg.strip()
     if picture.wide:
         shown = f'<div class="scroll" role="region" tabindex="0" aria-label="{_attribute(picture.alt)}">{shown}</div>'
     return f"<figure>{shown}{caption}</figure>"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FIGURES = "figures"
 """The folder of the drawings, beside the page."""
 
-_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~!])")
+_SIGNS = re.compile(r"([\\`*_{}\[\]#|~!])")
 
 
 def markdown(page: Page) -> str:
@@ -86,4 +86,4 @@ def _line(text: str) -> str:
 
 def _text(text: str) -> str:
     """Text on one line, its signs taken for signs."""
-    return _SIGNS.sub(r"\\\1", _line(text))
+    return _SIGNS.sub(r"\\\1", _line(text)).replace("<", "&lt;").replace(">", "&gt;")

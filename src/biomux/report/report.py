@@ -93,7 +93,7 @@ def report(
         title or f"Report: {', '.join(names[:3])}{' and others' if len(names) > 3 else ''}",
         f"Made by Biomux {__version__} from {_and(_parts(given))}. Figures are percent where nothing else is said.",
         tuple(section for section in sections if section is not None),
-        "This page needs no other file and no script. The same stands in report.md.",
+        "report.html needs no other file and no script; report.md and its figures say the same.",
     )
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from biomux.errors import ScoreError
 from biomux.report import charts
 from biomux.report.blocks import Fold, Gallery, Picture, Prose, Section, grid
 from biomux.report.cost import cost_table, costs, machine_line, time_taken
 from biomux.report.journal import thinned
-from biomux.report.markdown_blocks import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from biomux.report.blocks import Block
-    from biomux.report.given import Given, Run
+    from biomux.report.given import Given, Run, Study
 
 
 def training(given: Given) -> Section | None:
@@ -138,7 +139,7 @@ def cost(given: Given) -> Section | None:
     if not found:
         return None
     blocks: tuple[Block, ...] = (
-        grid("Cost", cost_table(found)),
+        grid("", cost_table(found)),
         Prose(
             "Parameters and sizes are those of the files given. Training time is the time of updates, without scoring. Words a second, latency "
             "(median, one text at a time) and memory come from biomux bench --json where its output is given; they hold for that machine.",
@@ -149,12 +150,38 @@ def cost(given: Given) -> Section | None:
 
 
 def studies(given: Given) -> list[Section]:
-    """A section a study: what its own report says, with its drawings."""
-    made = []
-    for place, study in enumerate(given.studies):
-        name = f"study{place + 1}"
-        blocks = blocks_of(study.text, drawings=study.drawings, name=name)
-        if not blocks:
-            blocks = [Prose("The study is not finished: it has no report yet.")]
-        made.append(Section(f"Study: {study.name}", name, tuple(blocks)))
-    return made
+    """A section a study: what its own page says, with its drawings."""
+    return [_study(study, f"study{place + 1}") for place, study in enumerate(given.studies)]
+
+
+def _study(study: Study, name: str) -> Section:
+    title = f"Study: {study.name}"
+    if study.found is None:
+        return Section(title, name, (Prose("The study is not finished: it has no report yet."),))
+    from biomux.report import study_page, transfer_page
+
+    try:
+        page = (transfer_page if study.found.get("kind") == "transfer" else study_page).page(study.found)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ScoreError(
+            "BX705",
+            f"the study's report cannot be read: {type(error).__name__} {error}",
+            where=str(study.folder / "report.json"),
+            hint="make it again with the command that made the study",
+        ) from None
+    folds = tuple(Fold(one.title, _renamed(one.blocks, name), open=True) for one in page.sections)
+    return Section(title, name, (*([Prose(page.about)] if page.about else []), *folds, Prose(page.foot, note=True)))
+
+
+def _renamed(blocks: tuple[Block, ...], name: str) -> tuple[Block, ...]:
+    """The blocks, their drawings under names that no other part of the page has."""
+    made: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Picture):
+            block = replace(block, name=f"{name}-{block.name}")
+        elif isinstance(block, Gallery):
+            block = replace(block, pictures=tuple(replace(one, name=f"{name}-{one.name}") for one in block.pictures))
+        elif isinstance(block, Fold):
+            block = replace(block, blocks=_renamed(block.blocks, name))
+        made.append(block)
+    return tuple(made)

@@ -26,7 +26,7 @@ from biomux.report.compare import compare_systems, figure_of
 from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
 from biomux.report.negative_transfer import contrast_table
 from biomux.report.published import SOURCES
-from biomux.scoring.mistakes import KINDS
+from biomux.scoring.mistakes import KINDS, MARGIN
 from biomux.scoring.signature import common_signature
 
 if TYPE_CHECKING:
@@ -57,7 +57,13 @@ def glance(scored: Sequence[Scored], found: Sequence[Contrast]) -> Section:
         values = [figure_of(column) for column in own if "spans" in column]
         if values:
             mean = 100 * sum(values) / len(values)
-            facts.append((one.system, f"{mean:.2f}", f"mean strict F1 of {_many(len(values), 'corpus', 'corpora')}"))
+            facts.append(
+                (
+                    one.system,
+                    f"{mean:.2f}",
+                    f"mean strict F1 of {len(values)} corpora" if len(values) > 1 else "strict F1",
+                )
+            )
     documents = {
         column.get("checksum", name): column.get("documents") for one in scored for name, column in one.columns.items()
     }
@@ -100,11 +106,9 @@ def _dots(scored: Sequence[Scored]) -> Picture | None:
     said = "; ".join(
         f"{name}: " + ", ".join(f"{system} {dot.value:.1f}" for system, dot in rows[name].items()) for name in order
     )
-    svg = charts.dot_plot(
-        {name: rows[name] for name in order}, ranges=ranges, alt=f"Strict F1 by corpus. {said}.", unit="%"
-    )
+    svg = charts.dot_plot({name: rows[name] for name in order}, ranges=ranges, alt=f"Strict F1 by corpus. {said}.")
     caption = "Strict micro-F1 in percent; lines are two standard errors over documents to both sides. " + (
-        "Grey bars: what the papers published for the same test part by the same definition; other encoders, other training data (see below)."
+        "Grey bars: what the papers published for the same test part by the same definition, from the median of their systems to the highest; other encoders, other training data (see below)."
         if ranges
         else ""
     )
@@ -151,7 +155,7 @@ def papers(scored: Sequence[Scored]) -> Section | None:
         )
     ]
     for one in found:
-        title = f"Paper {one.paper}, table {_and(one.tables)}: {METRIC_NAMES.get(one.metric, one.metric)}"
+        title = f"Paper {one.paper}, {'table' if len(one.tables) == 1 else 'tables'} {_and(one.tables)}: {METRIC_NAMES.get(one.metric, one.metric)}"
         blocks += [
             Fold(
                 title,
@@ -184,7 +188,7 @@ def scores(scored: Sequence[Scored]) -> list[Section]:
         if len(spans) > 1 and all("signature" in column for column in spans):
             below = common_signature([column["signature"] for column in spans])
             own = sum(not column.get("cross") for column in spans)
-            blocks.append(grid("All columns", tables.summary(spans), below=below, strong=int(own > 1)))
+            blocks.append(grid("All columns", _figures_first(tables.summary(spans)), below=below, strong=int(own > 1)))
             blocks.append(
                 Prose(
                     "F1 in percent by every definition, ± its standard error over documents. Strict: offsets and type. Word: widened to whole words, as "
@@ -196,6 +200,12 @@ def scores(scored: Sequence[Scored]) -> list[Section]:
         blocks += [_column(column, open=len(columns) < 3) for column in columns]
         made.append(Section(f"Scores: {one.system}", f"scores{place + 1}", tuple(blocks)))
     return made
+
+
+def _figures_first(table: tables.Table) -> tables.Table:
+    """The summary with split, heads and documents behind the figures: on a narrow page they are what can wait."""
+    columns, rows = table
+    return [columns[0], *columns[4:], *columns[1:4]], [(row[0], *row[4:], *row[1:4]) for row in rows]
 
 
 def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
@@ -280,7 +290,16 @@ def _excerpts(found: Mapping[str, Any], most: int) -> Iterator[Excerpt]:
         shown[one["kind"]] = shown.get(one["kind"], 0) + 1
         if shown[one["kind"]] <= most:
             types = f"{tables.types_of(one['gold'])} → {tables.types_of(one['predicted'])}"
-            yield Excerpt(one["kind"], types, tuple(pieces(one)), tables.marked(one), str(one["document"]))
+            shown_text, (before, after) = pieces(one), _cut(one)
+            text = [("…", False, False)] * before + shown_text + [("…", False, False)] * after
+            marked = "…" * before + tables.marked(one) + "…" * after
+            yield Excerpt(one["kind"], types, tuple(text), marked, str(one["document"]))
+
+
+def _cut(mistake: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether the text goes on before and after the context."""
+    ends = [end for side in ("gold", "predicted") for span in mistake[side] for _, end in span["ranges"]]
+    return mistake["offset"] > 0, mistake["offset"] + len(mistake["context"]) - max(ends, default=0) >= MARGIN
 
 
 def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:

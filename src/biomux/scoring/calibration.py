@@ -47,6 +47,8 @@ class Confidence:
     aurc: float
     aurc_error: float
     bins: tuple[Bin, ...]
+    risks: tuple[tuple[float, float], ...] = ()
+    """Points of the curve of risk and coverage: the share kept, surest first, and the share of it that is wrong."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -71,6 +73,7 @@ def confidence(
         area_under_risk(given, hits),
         errors[1],
         tuple(reliability(given, hits, bins=bins)),
+        _thinned(*risk_coverage(given, hits)),
     )
 
 
@@ -112,6 +115,12 @@ def risk_coverage(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
     share = np.bincount(places, weights=1 - hits, minlength=len(distinct)) / numbers
     kept = np.arange(1, len(given) + 1)
     return kept / len(given), np.cumsum(np.repeat(share, numbers)) / kept
+
+
+def _thinned(coverage: Floats, risk: Floats, *, most: int = 40) -> tuple[tuple[float, float], ...]:
+    """At most so many points of the curve, at even steps of coverage; its last point is always there."""
+    places = np.unique(np.ceil(np.linspace(0, len(coverage), min(most, len(coverage)) + 1)[1:]).astype(int) - 1)
+    return tuple((round(float(coverage[place]), 4), round(float(risk[place]), 4)) for place in places)
 
 
 def area_under_risk(scores: ArrayLike, right: ArrayLike) -> float:
