@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from biomux.cli.display import duration, note, table
@@ -71,16 +71,21 @@ def followed(members: Sequence[Member]) -> Iterator[Callable[[dict[str, Any]], N
     from biomux.cli.training import shown
 
     course = Course(members)
-    with shown() as show:
+    with ExitStack() as stack:
+        shows: list[Callable[[dict[str, Any]], None]] = []
 
         def listen(event: dict[str, Any]) -> None:
             if event["event"] != "member":
-                show(event)
+                for show in shows:
+                    show(event)
                 return
+            stack.close()  # each run is shown by itself: its steps and its time left are its own
+            shows.clear()
             place = f"{event['number']} of {event['of']}: {event['name']}"
             if event["state"] == "begun":
                 left = course.left()
                 note(f"run {place}" + ("" if left is None else f"; about {duration(left)} left"))
+                shows.append(stack.enter_context(shown()))
             elif event["state"] == "done":
                 course.take(event["name"], event["seconds"])
                 note(f"done {place}, {duration(event['seconds'])}")

@@ -208,7 +208,7 @@ def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) 
                 "corpus": recipe.tasks[name].corpus,
                 "main": scores.main,
                 "value": scores.value,
-                "figures": dict(scores.figures),
+                "figures": {figure: None if value != value else value for figure, value in scores.figures.items()},
                 "documents": len(gold),
                 "sha256": checksum.value,
             }

@@ -141,10 +141,7 @@ def head(found: Found) -> dict[str, Any]:
         "seconds": round(sum(one["seconds"] for one in members), 1),
         "pieces": sum(one["pieces"] for one in members),
         "machine": found.manifest["machine"],
-        "documents": {
-            one.task: {"corpus": one.corpus, "documents": one.documents, "sha256": one.sha256, "main": one.main}
-            for one in found.scored
-        },
+        "documents": {task: _documents(found, task) for task in found.tasks()},
     }
 
 
@@ -187,6 +184,18 @@ def _value(task: str, point: str, system: str, seeds: Mapping[int, Scored]) -> d
         "system": system,
         "seeds": {str(seed): value for seed, value in each.items()},
         **spread(list(each.values())),
+    }
+
+
+def _documents(found: Found, task: str) -> dict[str, Any]:
+    """What a task was scored on; of several corpora of a grid all are named."""
+    own = {one.sha256: one for one in found.scored if one.task == task}
+    first = next(iter(own.values()))
+    return {
+        "corpus": "+".join(dict.fromkeys(one.corpus for one in own.values())),
+        "documents": sum(one.documents for one in own.values()),
+        "sha256": first.sha256 if len(own) == 1 else "several",
+        "main": first.main,
     }
 
 
