@@ -124,14 +124,16 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(directory: Path, tmp_p
     assert_goes_on_to_the_same(killed, whole, directory)
 
 
-@pytest.mark.parametrize("moment", ["step", "scores"])
-def test_a_run_stopped_by_ctrl_c_ends_with_the_same_weights(directory: Path, tmp_path: Path, moment: str) -> None:
-    recipe = invented.recipe()
+@pytest.mark.parametrize(("moment", "ema"), [("step", 0.0), ("scores", 0.0), ("scores", 0.9), ("examples", 0.0)])
+def test_a_run_stopped_by_ctrl_c_ends_with_the_same_weights(
+    directory: Path, tmp_path: Path, moment: str, ema: float
+) -> None:
+    recipe = invented.recipe(loop={"ema": ema})
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run.start(recipe, whole, directory=directory)
 
     def listen(event: dict[str, Any]) -> None:
-        if event["event"] == moment and (moment == "scores" or event["step"] == 7):
+        if event["event"] == moment and event.get("step", 7) == 7:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -147,6 +149,43 @@ def assert_goes_on_to_the_same(stopped: Path, whole: Path, directory: Path) -> N
     assert progress.step == events(whole)[-1]["step"]
     for file in ("model.safetensors", "checkpoints/last/model.safetensors", "checkpoints/last/state.safetensors"):
         assert same_weights(whole / file, stopped / file)
+
+
+def stopped_run(folder: Path, directory: Path, **changes: Any) -> Path:
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.start(invented.recipe(**changes), folder, directory=directory, listen=listen, report_every=0)
+    return folder
+
+
+def test_a_run_does_not_go_on_with_another_recipe_or_other_corpora(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora")
+    folder = stopped_run(tmp_path / "run", directory)
+    kept = (folder / "recipe.yaml").read_text()
+    (folder / "recipe.yaml").write_text(kept.replace("epochs: 2", "epochs: 3"))
+    with pytest.raises(TrainingError, match=r"its recipe \(loop → epochs\) changed since the run was begun"):
+        run.resume(folder, directory=directory)
+    (folder / "recipe.yaml").write_text(kept)
+    corpus = directory / "ner/BC2GM/train.tsv"
+    before = corpus.read_text()
+    corpus.write_text(before.replace("aspirin", "aspirine"))
+    with pytest.raises(TrainingError, match="its corpora changed since the run was begun") as caught:
+        run.resume(folder, directory=directory)
+    assert caught.value.code == "BX405"
+    corpus.write_text(before)
+    assert run.resume(folder, directory=directory).done
+
+
+@pytest.mark.parametrize("file", ["state.safetensors", "model.safetensors", "progress.json"])
+def test_a_damaged_checkpoint_is_told(directory: Path, tmp_path: Path, file: str) -> None:
+    folder = stopped_run(tmp_path / "run", directory)
+    (folder / "checkpoints/last" / file).write_bytes(b"{")
+    with pytest.raises(TrainingError, match="the checkpoint is damaged") as caught:
+        run.resume(folder, directory=directory)
+    assert caught.value.code == "BX406"
 
 
 def test_a_folder_in_use_is_refused_and_a_lock_left_behind_is_taken_over(directory: Path, tmp_path: Path) -> None:
@@ -239,10 +278,11 @@ def test_what_is_missing_is_told_before_there_is_a_folder(
     assert not (tmp_path / "run").exists()
 
 
-def test_an_empty_split_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("split", ["train", "devel"])
+def test_an_empty_split_is_told(tmp_path: Path, split: str) -> None:
     directory = invented.corpora(tmp_path / "corpora")
-    (directory / "ner/BC2GM/train.tsv").write_text("")
-    with pytest.raises(TrainingError, match="train of bc2gm has no documents") as caught:
+    (directory / f"ner/BC2GM/{split}.tsv").write_text("")
+    with pytest.raises(TrainingError, match=f"{split} of bc2gm has no documents") as caught:
         run.start(invented.recipe(), tmp_path / "run", directory=directory)
     assert caught.value.code == "BX404"
 

@@ -82,18 +82,19 @@ def describe(folder: Path) -> dict[str, Any]:
         if event.get("event") in ("step", "end"):
             last |= event
     scores = _json(folder / "scores.json")
-    tasks = {task: _main(figures) for task, figures in scores.get("tasks", {}).items()}
-    best = last.get("best", -1.0)
+    told = scores.get("tasks")
+    tasks = {task: _main(figures) for task, figures in told.items()} if isinstance(told, dict) else {}
+    best = _number(last.get("best"), -1.0)
     return {
         "run": str(folder),
         "recipe": name,
         "state": _state(folder, events),
-        "best": best if best >= 0 else scores.get("mean", scores.get("mean_f1")),
+        "best": best if best >= 0 else _number(scores.get("mean", scores.get("mean_f1")), None),
         "scores": tasks,
-        "step": last.get("step", 0),
-        "steps": last.get("total", 0),
-        "seconds": round(float(last.get("seconds", 0.0)), 1),
-        "pieces": last.get("pieces", 0),
+        "step": _number(last.get("step"), 0),
+        "steps": _number(last.get("total"), 0),
+        "seconds": round(_number(last.get("seconds"), 0.0), 1),
+        "pieces": _number(last.get("pieces"), 0),
         "machine": _json(folder / "machine.json"),
     }
 
@@ -111,8 +112,16 @@ def _state(folder: Path, events: list[dict[str, Any]]) -> str:
     return {"end": "done", "failed": "failed"}.get(kind, "stopped") if ended > begun else "stopped"
 
 
-def _main(figures: dict[str, Any]) -> float | None:
-    return figures.get(figures.get("main", "f1"))
+def _main(figures: Any) -> float | None:
+    if not isinstance(figures, dict):
+        return None
+    found: float | None = _number(figures.get(str(figures.get("main", "f1"))), None)
+    return found
+
+
+def _number(value: Any, otherwise: Any) -> Any:
+    """The value if it is a number."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
@@ -125,7 +134,7 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
                     continue
                 if isinstance(event, dict):
                     yield event
-    except FileNotFoundError:
+    except OSError:
         return
 
 

@@ -74,6 +74,14 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
         for name, task in recipe.tasks.items()
         if recipe.development.split not in task.train
     }
+    for name, found in development.items():
+        if not found:
+            raise TrainingError(
+                "BX404",
+                f"{recipe.development.split} of {recipe.tasks[name].corpus} has no documents to score on",
+                where=f"tasks → {name}",
+                hint="name another with development.split, or another corpus",
+            )
     leaks = None
     if recipe.leaks != "ignore":
         kept, leaks = filter_leaks(documents, _held_out(recipe, library))
@@ -262,6 +270,15 @@ def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
             f"there is no regime {kind!r}",
             where="regime → kind",
             hint=f"one of: {', '.join(outside.names(REGIMES, 'regimes'))}",
+        )
+    boost = recipe.regime.settings.get("boost")
+    strange = sorted(set(boost) - set(losses)) if isinstance(boost, dict) else []
+    if strange:
+        raise RecipeError(
+            "BX305",
+            f"there is no task {strange[0]!r} to boost",
+            where="regime → settings → boost",
+            hint=f"one of: {', '.join(losses)}",
         )
     try:
         return regime(losses, **checked(regime, recipe.regime.settings, where="regime"))

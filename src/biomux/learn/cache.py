@@ -44,7 +44,13 @@ Found = tuple[list[Example], dict[str, Counter[str]], dict[str, list["Document"]
 
 def key(recipe: Recipe, directory: Path | None) -> str:
     """A checksum of the recipe and of every file of its corpora."""
-    digest = sha256(json.dumps([VERSION, recipe.training()], sort_keys=True).encode())
+    told = json.dumps([VERSION, recipe.training()], sort_keys=True)
+    return sha256((told + corpora_checksum(recipe, directory)).encode()).hexdigest()
+
+
+def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
+    """A checksum of every file of a recipe's corpora."""
+    digest = sha256()
     root = directories.find(directory)
     names = {view.parse(name)[0] for task in recipe.tasks.values() for name in corpora_of(task)}
     for name in sorted(names):

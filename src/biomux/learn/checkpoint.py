@@ -86,6 +86,21 @@ def load(
     place: Path, *, model: nn.Module, optimizers: dict[str, torch.optim.Optimizer]
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Put model, optimizers and random state back; gives the progress and the extra tensors."""
+    try:
+        return _load(place, model=model, optimizers=optimizers)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise TrainingError(
+            "BX406",
+            f"the checkpoint is damaged, or of another model: {type(error).__name__}: {said}",
+            where=str(place),
+            hint="bring back the run's files as they were, or begin another run",
+        ) from None
+
+
+def _load(
+    place: Path, *, model: nn.Module, optimizers: dict[str, torch.optim.Optimizer]
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
     model.load_state_dict(load_file(place / "model.safetensors"))
     progress: dict[str, Any] = json.loads((place / "progress.json").read_text())
     state = load_file(place / "state.safetensors")

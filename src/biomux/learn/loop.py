@@ -336,10 +336,12 @@ def _weights(model: Model, average: dict[str, Tensor]) -> Iterator[None]:
     with torch.no_grad():
         for name, value in average.items():
             names[name.removeprefix("ema/")].copy_(value)
-    yield
-    with torch.no_grad():
-        for name, value in before.items():
-            names[name.removeprefix("ema/")].copy_(value)
+    try:
+        yield
+    finally:  # Ctrl-C while scoring must not leave the mean in place of the weights that are trained
+        with torch.no_grad():
+            for name, value in before.items():
+                names[name.removeprefix("ema/")].copy_(value)
 
 
 class _Window:

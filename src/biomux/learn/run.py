@@ -2,6 +2,7 @@
 
 RUN/
 ├── recipe.yaml          the recipe, fully expanded
+├── begun.json           the recipe and the corpora's checksum that it was begun with: going on with others is refused
 ├── machine.json         what it was made on, and where its corpora were
 ├── counts.json          examples, mentions dropped and why, leaks taken out
 ├── journal.jsonl        one line an event: steps, scores, checkpoints, how it ended
@@ -31,7 +32,7 @@ import yaml
 from safetensors.torch import load_file
 
 from biomux.engine import machine
-from biomux.errors import BiomuxError, TrainingError
+from biomux.errors import BiomuxError, RecipeError, TrainingError
 from biomux.formats import jsonl
 from biomux.formats.source import target
 from biomux.learn import cache, checkpoint, device, loop, precision
@@ -40,7 +41,7 @@ from biomux.learn.documents import check as check_corpora
 from biomux.learn.evaluate import predict
 from biomux.learn.lock import locked
 from biomux.learn.processes import Processes, joined
-from biomux.recipes.read import of_run
+from biomux.recipes.read import check, of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,6 +91,7 @@ def _run(
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
     own = cache.key(recipe, directory)
+    _refuse_changes(recipe, folder, directory)
     built = _kept(recipe, folder, own)
     fresh = built is None
     if built is None:
@@ -97,6 +99,7 @@ def _run(
     built.model.to(place)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
+        _write(folder / "begun.json", _begun(recipe, directory))
         _write(folder / "machine.json", _machine(built, directory, processes))
         _describe(built, folder)
         counts = {name: dict(found) for name, found in built.counts.items()}
@@ -136,6 +139,42 @@ def _run(
         _finish(built, folder)
     journal({"event": "end", **vars(progress)})
     return progress
+
+
+def _begun(recipe: Recipe, directory: Path | None) -> dict[str, Any]:
+    return {"recipe": recipe.training(), "corpora": cache.corpora_checksum(recipe, directory)}
+
+
+def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> None:
+    """A run that has a checkpoint goes on with what it was begun with, or not at all: it would end with weights of neither."""
+    if checkpoint.find(folder / "checkpoints" / "last") is None:
+        return
+    try:
+        begun = json.loads((folder / "begun.json").read_text(encoding="utf-8"))
+        before, corpora = check(begun["recipe"], where="begun.json").training(), begun["corpora"]
+    except (OSError, ValueError, KeyError, TypeError, RecipeError):
+        return
+    changed = "its corpora" if corpora != cache.corpora_checksum(recipe, directory) else ""
+    if before != recipe.training():
+        changed = f"its recipe ({', '.join(_differences(before, recipe.training()))})"
+    if changed:
+        raise TrainingError(
+            "BX405",
+            f"{changed} changed since the run was begun",
+            where=str(folder),
+            hint="bring back what it was begun with, or begin another run",
+        )
+
+
+def _differences(left: Any, right: Any, place: str = "") -> list[str]:
+    """The paths at which two recipes differ."""
+    if not isinstance(left, dict) or not isinstance(right, dict):
+        return [] if left == right else [place]
+    return [
+        one
+        for key in sorted({*left, *right})
+        for one in _differences(left.get(key), right.get(key), f"{place} → {key}" if place else key)
+    ]
 
 
 def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:

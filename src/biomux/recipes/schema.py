@@ -48,9 +48,9 @@ class Task(Part):
     also: tuple[str, ...] = ()
     of: str | None = None
     settings: dict[str, Any] = {}
-    types: tuple[str, ...] | None = None
+    types: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     scheme: Literal["bio", "bioes"] = "bio"
-    train: tuple[str, ...] = ("train",)
+    train: Annotated[tuple[str, ...], Field(min_length=1)] = ("train",)
     head: Head | None = None
 
 
