@@ -219,6 +219,9 @@ def test_many_small_losses_that_no_head_can_prove_are_refused_by_their_mean() ->
     assert taken is None
     assert gate.beyond(tried[0][1], 0.3) == []
     assert "on average" in gate.refused(tried, 0.3).message
+    one = {head: gate.Loss(0.8) for head in reference} | {"0": gate.Loss(0.6, points=9.0, error=11.0)}
+    assert gate.mean_of(one) > 0.3
+    assert not gate.too_much_on_average(one, 0.3)
 
 
 def test_the_error_of_a_loss_is_that_of_drawing_documents_again() -> None:

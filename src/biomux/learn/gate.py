@@ -9,6 +9,7 @@ step along `ladder`; the first mix that passes is taken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,9 @@ TOLERANCE = 0.3
 CHANCE = 0.05
 """How probable it may be that a mix is refused for what is noise."""
 
+ONE_SIDED = 1.645
+"""Standard errors that a mean exceeds by chance in one of twenty cases."""
+
 SAMPLES = 2000
 """Resampled sets of documents behind an error."""
 
@@ -49,7 +53,7 @@ SLACK = 0.005
 
 RULE = (
     "A mix is refused if a head loses more than the tolerance and that is no noise (one-sided paired bootstrap over the documents, p < 0.05 after "
-    "Holm's correction for the number of heads), or if the heads lose more than the tolerance on average."
+    "Holm's correction for the number of heads), or if the heads lose more than the tolerance on average and that is no noise either (one-sided, 95 %)."
 )
 
 
@@ -162,7 +166,7 @@ def choose(
     for mix in mixes:
         found = losses(reference, measure(mix))
         tried.append((mix.name, found))
-        if not beyond(found, tolerance) and mean_of(found) <= tolerance + SLACK:
+        if not beyond(found, tolerance) and not too_much_on_average(found, tolerance):
             return mix, tuple(tried)
     return None, tuple(tried)
 
@@ -201,6 +205,12 @@ def beyond(found: Losses, tolerance: float) -> list[str]:
 def mean_of(found: Losses) -> float:
     """Points that heads lose on average."""
     return sum(loss.points for loss in found.values()) / max(1, len(found))
+
+
+def too_much_on_average(found: Losses, tolerance: float) -> bool:
+    """Whether the heads lose more than the tolerance on average, and not by noise; their errors count as independent."""
+    mean, error = mean_of(found), math.hypot(*(loss.error for loss in found.values())) / max(1, len(found))
+    return mean > tolerance + SLACK and mean - min(0.0, tolerance) >= ONE_SIDED * error
 
 
 def refused(tried: Sequence[tuple[str, Losses]], tolerance: float) -> BundleError:
