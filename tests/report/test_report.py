@@ -233,6 +233,13 @@ def test_a_fall_below_the_baseline_is_an_alarm(
     assert json.loads(capsys.readouterr().out)["baselines"][0]["alarm"] is True
 
 
+def test_an_alarm_sounds_however_many_tests_and_few_samples_there_are(scores: Callable[..., str]) -> None:
+    corpora = [f"toy{n}" for n in range(12)]
+    models = systems_of([scores("together", said(5), corpora=corpora)])
+    found = contrasts(models, systems_of([scores("alone", said(40), corpora=corpora)]), samples=10)
+    assert [one.alarm for one in found] == [True] * 12
+
+
 def test_no_fall_is_no_alarm(scores: Callable[..., str], trained: Path) -> None:
     models = systems_of([scores("together", said(30))])
     (same,) = contrasts(models, systems_of([scores("alone", said(30))]))

@@ -7,6 +7,7 @@ is told, but not tested.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +90,9 @@ def contrasts(
 ) -> list[Contrast]:
     """Every model against every baseline on every column that both have, in the order of the models' columns.
 
-    A baseline that shares no column with any model is an error: it was meant to be compared.
+    A baseline that shares no column with any model is an error: it was meant to be compared. More `samples` are drawn than asked for where
+    so few could not show anything.
     """
-    made: list[tuple[str, System, System, Comparison | None]] = []
     for baseline in baselines:
         if not any(baseline.columns() & model.columns() for model in models):
             raise ScoreError(
@@ -99,15 +100,21 @@ def contrasts(
                 f"baseline {baseline.name!r} has no column in common with {', '.join(model.name for model in models)}",
                 hint="score both on the same corpora",
             )
-    for model in models:
-        for column in (name for name in model.seeds[0].columns if name in model.columns()):
-            for baseline in baselines:
-                if column in baseline.columns():
-                    remarks_on([model, baseline], [column])  # refuses figures of other documents
-                    found = compare_columns(
-                        model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed
-                    )
-                    made.append((column, model, baseline, found))
+    pairs = [
+        (column, model, baseline)
+        for model in models
+        for column in model.seeds[0].columns
+        if column in model.columns()
+        for baseline in baselines
+        if column in baseline.columns()
+    ]
+    # With fewer samples the correction would leave no p that can be significant, and no alarm could ever sound.
+    samples = max(samples, math.ceil(2 * len(pairs) / alpha))
+    made: list[tuple[str, System, System, Comparison | None]] = []
+    for column, model, baseline in pairs:
+        remarks_on([model, baseline], [column])  # refuses figures of other documents
+        found = compare_columns(model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed)
+        made.append((column, model, baseline, found))
     corrected = iter(holm([found.p_randomisation for _, _, _, found in made if found]))
 
     def mean(system: System, column: str) -> float:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NUMBER = re.compile(r"[+−-]?[\d,]*\.?\d+(e-?\d+)?( ?%)?( ±\d+\.\d+)?")
 """Cells that read so are set as figures: to the right, in digits of one width."""
 
+SHORT = 24
+"""Cells of so many letters are not broken into lines."""
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing but its own styles."""
 
@@ -116,7 +119,9 @@ def _grid(block: Grid) -> str:
 
 
 def _kind(cell: str) -> str:
-    return " class=number" if NUMBER.fullmatch(cell) else ""
+    if NUMBER.fullmatch(cell):
+        return " class=number"
+    return " class=short" if len(cell) <= SHORT else ""
 
 
 def _picture(picture: Picture) -> str:
