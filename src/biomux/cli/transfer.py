@@ -47,7 +47,7 @@ def command(
     """Find out which task helps which.
 
     Every task of the recipe is trained alone, and every two together. Whether t gets better or worse with s is decided by tests over
-    documents (paired bootstrap, approximate randomisation, corrected by Holm); a graph, a heat map and plain sentences say what to train
+    documents (paired bootstrap and approximate randomisation, corrected by Holm); a graph, a heat map and plain sentences say what to train
     together, and a map shows which tasks pull the encoder alike. Tasks may be of any kinds, each with its own main figure.
 
     The same command goes on with a study that was stopped. A run that fails is told of, the others go on, and the exit code is 3.

@@ -26,7 +26,7 @@ class Scoring(Part):
     split: str = "devel"
     tasks: tuple[str, ...] | None = None
     limit: Annotated[int, Field(ge=1)] | None = None
-    samples: Annotated[int, Field(ge=10)] = 1000
+    samples: Annotated[int, Field(ge=10)] = 10_000
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 

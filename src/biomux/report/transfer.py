@@ -1,8 +1,8 @@
 """Which task helps which: for tasks s and t, does t get better when it is trained with s? (Paper B's Figure 2, paper D's Figure 5.)
 
 The edge s → t is the figure of t trained with s minus that of t alone, on the same documents, with the same seeds. It "helps" or "hurts" where
-approximate randomisation over documents, corrected by Holm over all edges, says that the difference is not chance; else it has "no effect" that
-these documents can show.
+paired bootstrap and approximate randomisation over documents both say that the difference is not chance, corrected by Holm over all edges; else it
+has "no effect" that these documents can show.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import ScoreError
-from biomux.report.study import head, test, tested
+from biomux.report.study import both, head, test, tested
 from biomux.scoring.significance import Comparison, holm
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def report(found: Found, *, map: Mapping[str, Any] | None = None) -> dict[str, A
             gains = {str(seed): together[seed].value - singles[target][seed].value for seed in seeds}
             who = {"source": source, "target": target, "gain": _mean(gains.values()), "seeds": gains}
             pairs.append((who, made[0] if made else None))
-    corrected = iter(holm([one.p_randomisation for _, one in pairs if one is not None]))
+    corrected = iter(holm([both(one) for _, one in pairs if one is not None]))
     edges = []
     for who, comparison in pairs:
         edge = dict(who) if comparison is None else {**who, **tested(comparison), "p_holm": next(corrected)}
@@ -117,19 +117,19 @@ def together(tasks: Sequence[str], edges: Mapping[tuple[str, str], Mapping[str, 
     """
     groups = [[name] for name in tasks]
 
-    def both(left: str, right: str) -> list[Mapping[str, Any]]:
+    def ways(left: str, right: str) -> list[Mapping[str, Any]]:
         return [edges[pair] for pair in ((left, right), (right, left)) if pair in edges]
 
     helpful = {
-        (left, right): sum(edge["gain"] for edge in both(left, right))
+        (left, right): sum(edge["gain"] for edge in ways(left, right))
         for place, left in enumerate(tasks)
         for right in tasks[place + 1 :]
-        if any(edge["verdict"] == HELPS for edge in both(left, right))
+        if any(edge["verdict"] == HELPS for edge in ways(left, right))
     }
     for left, right in sorted(helpful, key=lambda pair: -helpful[pair]):
         first = next(group for group in groups if left in group)
         second = next(group for group in groups if right in group)
-        fits = all(edge["verdict"] != HURTS for one in first for other in second for edge in both(one, other))
+        fits = all(edge["verdict"] != HURTS for one in first for other in second for edge in ways(one, other))
         if first is not second and fits:
             groups.remove(second)
             first.extend(second)
