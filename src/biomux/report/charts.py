@@ -138,7 +138,7 @@ def curves(lines: Mapping[str, Sequence[Point]], *, alt: str, across: str, up: s
     ends = _ticks(
         min(x for line in lines.values() for x, _ in line), max(x for line in lines.values() for x, _ in line), 5
     )
-    parts = [_text(2, 13, up, ink="soft"), _text(width - 8, bottom + 17, across, anchor="end", ink="soft")]
+    parts = [_text(2, 13, up, ink="soft"), _text(width - 8, bottom - 6, across, anchor="end", ink="soft")]
 
     def place(point: Point) -> Point:
         return (
