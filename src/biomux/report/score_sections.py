@@ -121,7 +121,7 @@ def alarms(found: Sequence[Contrast]) -> Section | None:
         return None
     hurt = [one for one in found if one.alarm]
     untested = [one for one in found if one.p is None]
-    blocks: list[Block] = [Notice(one.sentence()) for one in hurt]
+    blocks: list[Block] = []  # alarms themselves stand at the top of the page
     if not hurt:
         blocks.append(Notice("No task is significantly below its single-task baseline.", fine=True))
     if untested:
