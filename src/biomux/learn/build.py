@@ -74,8 +74,10 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
         for name, task in recipe.tasks.items()
         if recipe.development.split not in task.train
     }
-    for name, found in development.items():
-        if not found:
+    for name in [name for name, found in development.items() if not found]:
+        if recipe.tasks[name].also:
+            del development[name]  # no text is in all of its corpora: it is learned, and not scored
+        else:
             raise TrainingError(
                 "BX404",
                 f"{recipe.development.split} of {recipe.tasks[name].corpus} has no documents to score on",
