@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, processors
 
 from benchmarks.models import Size, onnx_graph, torch_body, weights
-from biomux.annotate import invented
 from biomux.document import Document
+from biomux.engine import load
 from biomux.engine.annotator import Annotator
 from biomux.engine.onnx import OnnxSession
 from biomux.learn.encoders.transformer import specials
@@ -25,13 +25,14 @@ OUTSIDE = 1.0
 
 
 def contestants(
-    size: Size, texts: Sequence[str], *, threads: int, tokenizer: Path | None = None
+    size: Size, texts: Sequence[str], *, threads: int, tokenizer: Path | None = None, bundle: str | None = None
 ) -> dict[str, Callable[[], object]]:
-    """Name → a run over all texts."""
+    """Name → a run over all texts. All cut text by the same tokenizer: that of the bundle, unless another is named."""
     import torch
 
     torch.set_num_threads(threads)
-    cutter = Tokenizer.from_file(str(tokenizer)) if tokenizer else _tokenizer()
+    folder = load.find(bundle)
+    cutter = Tokenizer.from_file(str(tokenizer or folder / "tokenizer.json"))
     cutter.no_padding()
     cutter.no_truncation()
     size = Size(size.name, size.layers, size.width, size.attention_heads, size.inner, cutter.get_vocab_size())
@@ -44,18 +45,9 @@ def contestants(
     for precision in ("fp32", "int8"):
         annotator = _annotator(size, made, heads, cutter, precision=precision, threads=threads)
         runs[f"Biomux {precision}"] = lambda annotator=annotator: list(annotator.annotate(documents))  # type: ignore[misc]
+    whole = load.load(folder, threads=threads)
+    runs[f"Biomux, bundle {folder.name}, all {len(whole.heads)} heads"] = lambda: list(whole.annotate(documents))
     return runs
-
-
-def _tokenizer() -> Tokenizer:
-    """WordPiece over invented abstracts."""
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer(lowercase=True)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=600, special_tokens=names, show_progress=False)
-    made.train_from_iterator((invented.abstract(seed) for seed in range(100)), trainer)
-    return made
 
 
 def _heads(size: Size) -> list[tuple[Any, Any]]:

@@ -31,13 +31,12 @@ def compare(
     texts = [document.text for document in test[:200]]
     contestants: dict[str, Callable[[], object]] = {"spaCy": lambda: list(nlp.pipe(texts, batch_size=64))}
     rates = {"spaCy": _f1(test, (_document(nlp(gold.text), gold) for gold in test))}
-    if bundle is not None:
-        annotator = biomux.load(bundle, threads=threads)
-        bare = [replace(document, spans=(), relations=()) for document in test]
-        contestants["Biomux"] = lambda: list(annotator.annotate(bare[:200]))
-        own = [name for name in annotator.heads if name == corpus]
-        if own:
-            rates["Biomux"] = _f1(test, annotator.annotate(bare, heads=own))
+    annotator = biomux.load(bundle, threads=threads)
+    bare = [replace(document, spans=(), relations=()) for document in test]
+    contestants["Biomux"] = lambda: list(annotator.annotate(bare[:200]))
+    own = [name for name in annotator.heads if name == corpus]
+    if own:
+        rates["Biomux"] = _f1(test, annotator.annotate(bare, heads=own))
     found = alternate(contestants, seconds=seconds)
     words = sum(len(text.split()) for text in texts)
     rows = [(name, words / one.median, rates.get(name)) for name, one in found.items()]

@@ -125,7 +125,8 @@ def test_operations_are_counted_from_the_graph(tmp_path: Path) -> None:
     assert (rounded.int8_piece, rounded.fp32_piece) == (matrices, 0)
     ids = np.zeros((3, 8), np.int64)
     batch = Batch(ids, np.ones_like(ids), np.arange(5), np.array([2, 2, 1]), np.arange(3))
-    assert rounded.int8(batch) == 24 * matrices
+    assert rounded.int8(batch) == 24 * matrices + 5 * rounded.int8_word
+    assert rounded.int8_word + rounded.fp32_word == exact.fp32_word
     assert rounded.fp32(batch) == 5 * rounded.fp32_word + 24 * 8 * rounded.attention
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SENTENCE = "Metformin lowers blood glucose in mice that lack SIRT3."
 
 # The peak is that of this program alone: what a parent had before it began this one is in ru_maxrss, but not in VmHWM.
-_PROGRAM = """
+PROGRAM = """
 import json, sys
 from biomux.cli import run
 code = run(sys.argv[2:])
@@ -72,7 +72,7 @@ def _annotate(folder: Path, arguments: list[str], *, threads: int) -> float | No
     with tempfile.TemporaryDirectory() as place:
         told = Path(place) / "peak.json"
         options = ["--bundle", str(folder), "--threads", str(threads), "--format", "jsonl"]
-        command = [sys.executable, "-c", _PROGRAM, str(told), "annotate", *options, *arguments]
+        command = [sys.executable, "-c", PROGRAM, str(told), "annotate", *options, *arguments]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)  # noqa: S603
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
