@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Span
 from biomux.tasks.tagging import Tagging
@@ -22,6 +22,13 @@ class Words:
     @property
     def tasks(self) -> Sequence[Tagging]:
         return [Tagging(head, tuple(sorted(set(words.values())))) for head, words in self.says.items()]
+
+    @property
+    def asking(self) -> Sequence[Any]:
+        return ()
+
+    def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
+        raise NotImplementedError
 
     def annotate(
         self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None

@@ -29,7 +29,9 @@ def command(
     matching: Annotated[
         str,
         typer.Option(
-            "--matching", help="How spans were matched: strict, word, boundary, type, overlap, piece, semeval."
+            "--matching",
+            help="How spans were matched: strict, word, boundary, type, overlap, piece, semeval; or how relations were: "
+            "relations, undirected, candidates.",
         ),
     ] = "strict",
     metric: Annotated[

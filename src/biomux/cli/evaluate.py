@@ -71,6 +71,10 @@ def command(
     (cross-corpus). Other pairs are named with --map. Strict, word-level and relaxed figures stand side by side, with standard
     errors over documents; docs/scores.md says how to read them. The line under a table says how its figures were made.
 
+    Heads that do not tag are scored on the corpus that they were trained on, with its mentions and questions given: classes by accuracy and F1,
+    numbers by correlation, relations by F1 (on candidate pairs, and over all relations), answers as BioASQ and SQuAD do. With --heads they
+    are scored on any corpus. Auxiliary heads and masked words are left out, and that is said.
+
     Documents of a foreign corpus that stand in a corpus the model was trained on are left out and counted.
 
     With -o, scores.json is written, and for each column predictions.jsonl and counts.jsonl, which biomux compare reads.
@@ -78,6 +82,8 @@ def command(
     Examples:
 
         biomux evaluate runs/first bc5cdr ncbi-disease -o scores/first
+        biomux evaluate runs/relations chemprot hoc biosses -o scores/relations
+        biomux evaluate runs/claims covidfact --heads scifact
         biomux evaluate bundle/ all --no-cross --json
         biomux evaluate bundle/ tmvar3 --map Gene=jnlpba/protein --errors 3
         biomux evaluate bundle/ biored --types gene --map GeneOrGeneProduct=gene --limit 50
@@ -86,14 +92,14 @@ def command(
     from contextlib import nullcontext
 
     import biomux
-    from biomux.cli.display import progress
+    from biomux.cli.display import note, progress
     from biomux.cli.scores import listed, show
     from biomux.engine.load import find
     from biomux.errors import UsageError
     from biomux.formats.source import folder_target
     from biomux.report import card as cards
     from biomux.report import columns, evaluate, scored
-    from biomux.report.model_heads import heads_of
+    from biomux.report.model_heads import heads_of, unscored
     from biomux.scoring import mapping
 
     if heads and types:
@@ -106,6 +112,8 @@ def command(
         cards.check(folder)
     annotator = biomux.load(folder, threads=threads)
     known = heads_of(annotator, folder)
+    for name, kind in unscored(annotator):
+        note(f"head {name!r} is not scored: heads of kind {kind!r} serve training, and no corpus says what is right")
     planned = columns.plan(
         known,
         corpora,
@@ -143,7 +151,9 @@ def _documents(planned: Sequence[Column], limit: int | None) -> int | None:
     from biomux.corpora import catalogue
 
     total = 0
-    for base, split in {(column.base, column.split) for column in planned}:
+    # Heads that do not tag read their documents by themselves.
+    read = {(one.base, one.split, () if one.kind == "tagging" else one.heads) for one in planned}
+    for base, split, _ in read:
         for part in split.split("+"):
             found = catalogue.card(base).splits.get(part)
             if found is None or found.counts.documents is None:

@@ -36,6 +36,10 @@ def command(
         list[str] | None,
         typer.Option("--negative", metavar="CLASS,...", help="Classes that mean none: not counted in micro and macro."),
     ] = None,
+    directed: Annotated[
+        bool,
+        typer.Option("--directed", help="Arguments that are only numbered (Arg1, e2) must be in the same order, too."),
+    ] = False,
     tokenizer: Annotated[
         Path | None,
         typer.Option("--tokenizer", metavar="FILE", help="A tokenizer.json, for paper C's sub-word figure."),
@@ -53,8 +57,8 @@ def command(
 ) -> None:
     """Score predictions in files.
 
-    Documents are matched by id, in any order, and must have the same texts; formats may differ. Spans, labels, numbers and
-    answers are scored, whichever the documents have; spans with scores also get reliability and calibration error. Only the types of
+    Documents are matched by id, in any order, and must have the same texts; formats may differ. Spans, relations, labels, numbers
+    and answers are scored, whichever the documents have; spans with scores also get reliability and calibration error. Only the types of
     a --map are scored if there is one, else all types of both sides. docs/scores.md says how to read the tables.
 
     With -o, scores.json is written, and predictions.jsonl and counts.jsonl, which biomux compare reads.
@@ -95,6 +99,7 @@ def command(
             name=title,
             types=mapping.parse(",".join(map_)) if map_ else None,
             negative=listed(negative) or (),
+            directed=directed,
             pieces=files.tokenizer_pieces(tokenizer) if tokenizer else None,
             examples=max(errors, 5),
             folder=place,

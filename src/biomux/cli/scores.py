@@ -34,6 +34,11 @@ def show(content: Mapping[str, Any], *, errors: int, as_json: bool) -> None:
     if len(spans) > 1:
         table(*tables.summary(spans), title="all columns")
         print(common_signature([column["signature"] for column in spans]))
+    others = [column for column in content["columns"] if "main" in column]
+    if len(others) > 1:
+        print()
+        table(*tables.main_table(others), title="heads that do not tag")
+        print(common_signature([column["signature"] for column in others]))
     # Columns over the same documents have the same to say of them: once is enough.
     for remark in dict.fromkeys(
         f"{column['corpus']}: {line}" for column in content["columns"] for line in remarks(column)

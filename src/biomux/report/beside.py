@@ -123,6 +123,9 @@ def _figures(system: str, column: Mapping[str, Any]) -> list[Ours]:
             for name, (base, type_) in ONE_TYPE.items():
                 if base == corpus:
                     add(name, metric, table["types"].get(type_))
+    linked = column.get("relations", {}).get("matchings", {})
+    if "candidates" in linked:
+        add(corpus, "f1", linked["candidates"]["micro"])
     if labels := column.get("labels"):
         add(corpus, "f1", labels["micro"])
         add(corpus, "f1-macro", labels["macro"])

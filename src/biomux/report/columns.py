@@ -2,6 +2,8 @@
 
 Without further words a corpus is scored with the head that was trained on it, and beside that with every head that was trained on another
 corpus and means about the same (`biomux.corpora.cross`). A type map overrules both.
+
+Heads that do not tag (classes, numbers, relations, answers) are scored on the corpus that they were trained on; on another one, if they are chosen by name.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ class Column:
     scheme: str
     cross: bool = False
     plain: tuple[str, ...] = ()
+    kind: str = "tagging"
 
     @property
     def base(self) -> str:
@@ -55,21 +58,28 @@ def plan(
     with_cross: bool = True,
 ) -> list[Column]:
     """The columns for some corpora ("all": each that a head was trained on). `chosen` limits the heads."""
+    if not heads:
+        raise UsageError(
+            "BX001", "no head of the model can be scored", hint="train a task that a corpus has answers for"
+        )
     _must_be_known(chosen or (), [head.name for head in heads], "head")
     usable = [head for head in heads if chosen is None or head.name in chosen]
     names = [name for spec in corpora for name in ([head.base for head in usable] if spec == ALL else [spec]) if name]
     columns = []
     for spec in dict.fromkeys(names):
-        found = list(_columns(spec, usable, split, plain, types, with_cross))
+        taggers = [head for head in usable if head.tags]
+        found = list(_columns(spec, taggers, split, plain, types, with_cross))
+        if not plain and types is None:
+            found += _asked(spec, usable, split, by_name=chosen is not None)
         if not found:
             raise UsageError(
                 "BX001",
                 f"no head answers for corpus {spec!r}",
-                hint=f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(head.name for head in usable)}",
+                hint=_way_out(usable),
             )
         columns += found
     if not columns:
-        raise UsageError("BX001", "no head is named after a corpus", hint="name a corpus and a --map")
+        raise UsageError("BX001", "no head is named after a corpus", hint="name a corpus, and a --map or --heads")
     return _distinct(columns)
 
 
@@ -109,6 +119,32 @@ def _columns(
                 yield Column(name, corpus, split, (head.name,), mapping.same(shared, head=head.name), head.scheme)
         if with_cross and not kept:
             yield from _crossed(spec, base, heads, split)
+
+
+def _asked(spec: str, heads: Sequence[Head], split: str, *, by_name: bool) -> Iterator[Column]:
+    """The columns of heads that do not tag."""
+    base, kept = view.parse(spec)
+    several = sum(head.base == base for head in heads) > 1
+    for head in heads:
+        own = head.base == base
+        if head.tags or not (own or by_name):
+            continue
+        name = f"{base}~{head.name}" if several or not own else base
+        corpus = spec if kept or not own else head.corpus or spec
+        nothing = mapping.of_pairs([])
+        yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not own, kind=head.kind)
+
+
+def _way_out(heads: Sequence[Head]) -> str:
+    """How to score a corpus that no head was trained on."""
+    taggers = [head.name for head in heads if head.tags]
+    others = [head.name for head in heads if not head.tags]
+    said = []
+    if taggers:
+        said.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
+    if others:
+        said.append(f"name a head that fits with --heads: {', '.join(others)}")
+    return "; or ".join(said)
 
 
 def _crossed(spec: str, base: str, heads: Sequence[Head], split: str) -> Iterator[Column]:

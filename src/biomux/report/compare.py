@@ -16,6 +16,7 @@ from biomux.errors import ScoreError, UsageError
 from biomux.report import published, scored
 from biomux.report.scored import Scored
 from biomux.scoring.documents import DocumentCounts, document_counts
+from biomux.scoring.rows import compare_rows, read_rows
 from biomux.scoring.signature import read_signature
 from biomux.scoring.significance import Comparison, compare_documents, compare_means, holm
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
     from biomux.scoring.ranks import Ranking
 
-METRICS = {"spans": "f1", "labels": "f1", "answers": "f1", "numbers": "pearson"}
-"""The figure that is compared where none is named; of spans and labels it is micro."""
+METRICS = {"spans": "f1", "labels": "f1", "relations": "f1", "answers": "f1", "numbers": "pearson"}
+"""The figure that is compared where none is named; of spans, labels and relations it is micro. Heads that do not tag name their own (`main`)."""
+
+RELATIONS = ("relations", "undirected", "candidates")
+"""Matchings of relations; "relations" is the strict one."""
 
 MAIN = "f1-strict"
 """The published metric that is taken where a table has several."""
@@ -156,6 +160,9 @@ def compare_systems(
         table = [[float(np.mean(values[column][system.name])) for system in systems] for column in shared]
         ranking = rank_systems(table, [system.name for system in systems], alpha=alpha, correction=correction)
     named = f"{matching} {metric or METRICS['spans']}" if any("spans" in _first(systems, one) for one in shared) else ""
+    if not named and metric is None:
+        mains = {str(_first(systems, one).get("main", {}).get("metric", "figure")) for one in shared}
+        named = mains.pop() if len(mains) == 1 else ""
     return Result(
         tuple(system.name for system in systems),
         named or metric or "figure",
@@ -170,7 +177,9 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
     """The figure of a column: by default that of METRICS. "macro-f1" and the like are averages over types."""
     if "figure" in column:
         return float(column["figure"])
-    kind = next((kind for kind in METRICS if kind in column), "spans")
+    kind = _kind(column, matching) or "spans"
+    if metric is None and _by_main(column, matching):
+        return float(column["main"]["value"])
     wanted = metric or METRICS[kind]
     try:
         if kind == "answers":
@@ -183,7 +192,7 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
             return float(whole["value"] if isinstance(whole, dict) else whole)
         if kind == "spans" and matching == "semeval":
             return float(column["spans"]["semeval"]["partial"][wanted])
-        table = column["labels"] if kind == "labels" else column["spans"]["matchings"][matching]
+        table = column["labels"] if kind == "labels" else column[kind]["matchings"][_table(column, kind, matching)]
         average, name = ("macro", wanted[6:]) if wanted.startswith("macro-") else ("micro", wanted)
         return float(table[average][name])
     except KeyError as error:
@@ -193,6 +202,25 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
             where=f"column {column.get('name', '')!r}",
             hint="choose another --matching or --metric",
         ) from None
+
+
+def _kind(column: Mapping[str, Any], matching: str) -> str | None:
+    """What of a column is compared: relations, where their matching is asked for; else the first that it has."""
+    if matching in RELATIONS and "relations" in column:
+        return "relations"
+    return next((kind for kind in METRICS if kind in column), None)
+
+
+def _by_main(column: Mapping[str, Any], matching: str) -> bool:
+    """Whether the main figure of a head that does not tag is meant."""
+    return "main" in column and matching == "strict"
+
+
+def _table(column: Mapping[str, Any], kind: str, matching: str) -> str:
+    """The matching under which a column has what is asked for. What a head says of relations has no direction."""
+    if kind != "relations" or matching not in ("strict", "relations"):
+        return matching
+    return "strict" if "strict" in column["relations"]["matchings"] else "undirected"
 
 
 def spread(values: Sequence[float]) -> dict[str, float | None]:
@@ -282,7 +310,10 @@ def compare_columns(
     seed: int = 0,
 ) -> Comparison | None:
     """Two systems on one column, document by document; None where a side has no rows of documents, or the figure cannot be resampled."""
-    kind = next((kind for kind in METRICS if kind in _first([first], column)), None)
+    found = _first([first], column)
+    kind = _kind(found, matching)
+    if metric is None and _by_main(found, matching) and _by_main(_first([second], column), matching):
+        return _compare_main(first, second, column, samples, seed)
     if kind is None or kind == "numbers" or matching == "semeval":
         return None
     wanted = metric or METRICS[kind]
@@ -294,6 +325,8 @@ def compare_columns(
     if kind == "answers":
         return _compare_answers(left, right, wanted, samples, seed)
     by = "labels" if kind == "labels" else matching
+    if kind == "relations":
+        by = "relations" if _table(found, kind, matching) == "strict" else _table(found, kind, matching)
     even = math.lcm(len(left), len(right))
     return compare_documents(
         _pooled(left, by, times=even // len(left)),
@@ -323,10 +356,29 @@ def _pooled(seeds: Sequence[Sequence[Mapping[str, Any]]], matching: str, *, time
 
 
 def _with(rows: Sequence[Mapping[str, Any]], matching: str) -> Sequence[Mapping[str, Any]]:
-    """Rows of documents without any label have none of these counts: they are empty, not missing."""
-    if matching != "labels":
+    """Rows of documents without any label or relation have none of these counts: they are empty, not missing."""
+    if matching not in ("labels", *RELATIONS):
         return rows
-    return [{"id": row["id"], "counts": {"labels": row["counts"].get("labels", {})}} for row in rows]
+    return [{"id": row["id"], "counts": {matching: row["counts"].get(matching, {})}} for row in rows]
+
+
+def _compare_main(first: System, second: System, column: str, samples: int, seed: int) -> Comparison | None:
+    """The main figure of a head that does not tag, from the rows that each document left."""
+    sides = []
+    for system in (first, second):
+        made = []
+        for one, rows in zip(system.seeds, _rows(system, column), strict=True):
+            main = one.columns[column]["main"]
+            if not rows or main["rows"] is None:
+                return None
+            if any("row" not in row or "id" not in row for row in rows):
+                raise ScoreError("BX705", "a row has no numbers of the main figure", hint="score again")
+            ids, values = [row["id"] for row in rows], [row["row"] for row in rows]
+            made.append(read_rows({"figure": main["rows"], "classes": main["classes"], "ids": ids, "rows": values}))
+        sides.append(made)
+    even = math.lcm(*map(len, sides))
+    left, right = (side * (even // len(side)) for side in sides)
+    return compare_rows(left, right, samples=samples, seed=seed)
 
 
 def _compare_answers(

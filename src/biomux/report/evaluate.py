@@ -14,6 +14,7 @@ from biomux.errors import CorpusError, ScoreError
 from biomux.report.scored import column_writer, signed
 from biomux.scoring.sheet import Sheet
 from biomux.scoring.signature import Checksum
+from biomux.tasks.sheet import TaskSheet, sheet_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -68,6 +69,12 @@ def evaluate(
                 hint="score another split, or keep documents of the training text with --keep-seen",
             )
         for column, sheet in zip(group, sheets, strict=True):
+            if isinstance(sheet, TaskSheet) and not sheet.scored:
+                raise ScoreError(
+                    "BX704",
+                    f"{first.corpus!r}, split {first.split!r}, has nothing that head {column.heads[0]!r} answers",
+                    hint="score a corpus with classes, numbers, relations or questions of the kind that the head learned",
+                )
             yield _described(column, sheet, checksum, unseen, unread, limit)
 
 
@@ -112,10 +119,11 @@ def piece_ranges(model: Model) -> Callable[[str], list[Range]] | None:
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:
-    """Columns over the same documents, which are annotated together."""
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Column]] = {}
+    """Columns over the same documents, which are annotated together. Heads that do not tag are asked one by one."""
+    groups: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[Column]] = {}
     for column in columns:
-        groups.setdefault((column.corpus, column.split, column.plain), []).append(column)
+        alone = () if column.kind == "tagging" else column.heads
+        groups.setdefault((column.corpus, column.split, column.plain, alone), []).append(column)
     return list(groups.values())
 
 
@@ -126,7 +134,9 @@ def _score(
     folder: Path | None,
     examples: int,
     tick: Callable[[], None],
-) -> list[Sheet]:
+) -> Sequence[Sheet | TaskSheet]:
+    if columns[0].kind != "tagging":
+        return [_score_asked(model, columns[0], documents, folder, tick)]
     pieces = piece_ranges(model)
     sheets = [Sheet(pieces=pieces, examples=examples) for _ in columns]
     if columns[0].plain:
@@ -144,11 +154,38 @@ def _score(
     return sheets
 
 
+def _score_asked(
+    model: Model, column: Column, documents: Iterable[Document], folder: Path | None, tick: Callable[[], None]
+) -> TaskSheet:
+    """A head that does not tag: documents without what it is to say go in, as when training scores it."""
+    task = next(task for task in model.asking if task.name == column.heads[0])
+    sheet = sheet_of(task)
+    waiting: deque[Document] = deque()
+
+    def bare() -> Iterator[Document]:
+        for document in documents:
+            waiting.append(document)
+            yield task.bare(document)
+
+    with column_writer(folder, column.name) as writer:
+        for predicted in model.answer(bare(), heads=[task.name]):
+            writer.add(predicted, sheet.add(waiting.popleft(), predicted))
+            tick()
+    return sheet
+
+
 def _described(
-    column: Column, sheet: Sheet, checksum: Checksum, unseen: Unseen | None, unread: Sequence[str], limit: int | None
+    column: Column,
+    sheet: Sheet | TaskSheet,
+    checksum: Checksum,
+    unseen: Unseen | None,
+    unread: Sequence[str],
+    limit: int | None,
 ) -> dict[str, Any]:
     scores = sheet.to_json()
-    facts: dict[str, Any] = {"types": str(column.types)} if column.cross else {}
+    facts: dict[str, Any] = {"types": str(column.types)} if column.cross and column.kind == "tagging" else {}
+    if isinstance(sheet, TaskSheet):
+        facts |= {"kind": column.kind, "main": scores["main"]["metric"], **_stated(sheet.task)}
     if limit is not None:
         facts["limit"] = limit
     if unseen is not None:
@@ -171,10 +208,21 @@ def _described(
         "split": column.split,
         "heads": list(column.heads),
         "cross": column.cross,
-        "map": str(column.types),
+        "map": str(column.types) or None,
+        **({"kind": column.kind} if column.kind != "tagging" else {}),
         "checksum": checksum.value,
         "removed": None if unseen is None else {"documents": unseen.removed, "found_in": dict(unseen.by_part)},
         "unchecked": list(unread),
         "signature": line,
         **scores,
     }
+
+
+def _stated(task: Any) -> dict[str, str]:
+    """What the signature must say of a task that does not tag."""
+    if task.kind == "relation":
+        return {"mentions": "gold", "direction": "none"}
+    if task.kind == "classification":
+        told = {"of": task.of, "classes": "several" if task.several else "one"}
+        return {**told, **({"negative": "+".join(task.negative)} if task.negative and not task.several else {})}
+    return {}

@@ -29,6 +29,7 @@ def score_files(
     name: str,
     types: TypeMap | None = None,
     negative: Iterable[str] = (),
+    directed: bool = False,
     pieces: Ranges | None = None,
     examples: int = 5,
     folder: Path | None = None,
@@ -38,7 +39,7 @@ def score_files(
     name = re.sub(r"[^\w.+~-]", "_", name).lstrip(".") or "gold"
     negative = tuple(negative)
     checksum = Checksum()
-    sheet = Sheet(pieces=pieces, examples=examples, negative=negative)
+    sheet = Sheet(pieces=pieces, examples=examples, negative=negative, directed=directed)
     seen: tuple[set[str], set[str]] = (set(), set())
     with column_writer(folder, name) as writer:
         for left, right in align(*_same_names(checksum.watch(gold), predicted)):
@@ -46,6 +47,8 @@ def score_files(
             seen[1].update(span.type for span in right.spans)
             scored = (left, right) if types is None else (types.of_gold(left), types.of_predicted(right))
             row = sheet.add(*scored)
+            if types is not None:
+                sheet.left_out["relations (a map is of spans)"] += len(left.relations)
             writer.add(right if types is None else types.only(right), row)
             tick()
     if not sheet.documents:
@@ -62,6 +65,7 @@ def score_files(
         documents=checksum.documents,
         **facts,
         **({"negative": "+".join(negative)} if negative else {}),
+        **({"direction": "numbered+named" if directed else "named"} if "relations" in scores else {}),
     )
     return {
         "name": name,

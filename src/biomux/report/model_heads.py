@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from biomux.corpora import catalogue, view
+from biomux.tasks.sheet import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,15 @@ class Model(Protocol):
     @property
     def tasks(self) -> Sequence[Any]: ...
 
+    @property
+    def asking(self) -> Sequence[Any]:
+        """Tasks other than tagging."""
+        ...
+
+    def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
+        """The documents, in order, with what heads other than taggers say."""
+        ...
+
     def annotate(
         self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None
     ) -> Iterator[Document]:
@@ -34,12 +44,18 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A head: its types, its tagging scheme, and the corpus (or view) it was trained on, None if unknown."""
+    """A head: its types, its tagging scheme, the corpus (or view) it was trained on, None if unknown, and its kind of task."""
 
     name: str
     types: tuple[str, ...]
     scheme: str
     corpus: str | None
+    kind: str = "tagging"
+
+    @property
+    def tags(self) -> bool:
+        """Whether its types are types of spans."""
+        return self.kind == "tagging"
 
     @property
     def base(self) -> str | None:
@@ -48,13 +64,24 @@ class Head:
 
 
 def heads_of(model: Model, folder: Path | None = None) -> tuple[Head, ...]:
-    """The tagging heads of a model that was loaded from this folder."""
+    """The heads of a model that was loaded from this folder, without those of `unscored`: taggers first."""
     stated = {} if folder is None else _stated(folder)
-    return tuple(
+    tagging = [
         Head(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
         for task in model.tasks
         if task.kind == "tagging"
-    )
+    ]
+    others = [
+        Head(task.name, tuple(task.labels), "none", stated.get(task.name) or corpus_of(task.name), task.kind)
+        for task in model.asking
+        if task.kind in KINDS
+    ]
+    return (*tagging, *others)
+
+
+def unscored(model: Model) -> tuple[tuple[str, str], ...]:
+    """Heads that cannot be scored on a corpus, with their kind: they serve training, or came from another package."""
+    return tuple((task.name, task.kind) for task in model.asking if task.kind not in KINDS)
 
 
 def corpus_of(head: str) -> str | None:
@@ -78,5 +105,10 @@ def _stated(folder: Path) -> Mapping[str, str]:
     if recipe.is_file():
         from biomux.recipes.read import of_run
 
-        return {name: task.corpus for name, task in of_run(folder).tasks.items()}
+        return {name: _read_by(task) for name, task in of_run(folder).tasks.items()}
     return {}
+
+
+def _read_by(task: Any) -> str:
+    """The corpus of a recipe's task; with the types that it kept, where it is no tagger whose own types say that."""
+    return f"{task.corpus}[{','.join(task.types)}]" if task.kind != "tagging" and task.types else str(task.corpus)

@@ -197,6 +197,10 @@ def scores(scored: Sequence[Scored]) -> list[Section]:
                     note=True,
                 )
             )
+        others = [column for column in columns if "main" in column]
+        if len(others) > 1:
+            below = common_signature([column["signature"] for column in others])
+            blocks.append(grid("Heads that do not tag", tables.main_table(others), below=below))
         blocks += [_column(column, open=len(columns) < 3) for column in columns]
         made.append(Section(f"Scores: {one.system}", f"scores{place + 1}", tuple(blocks)))
     return made
@@ -211,7 +215,7 @@ def _figures_first(table: tables.Table) -> tables.Table:
 def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
     inner: list[Block] = []
     for title, table in tables.tables(column, bins=False):
-        strong = 2 if title in ("spans", "labels") else 0
+        strong = 2 if title in ("spans", "labels", "relations") else 0
         inner.append(grid(title, table, below=str(column.get("signature", "")), strong=strong))
     inner += [Prose(line) for line in remarks(column)]
     return Fold(f"{column['name']}: {_headline(column)}", tuple(inner), open=open)
@@ -220,10 +224,15 @@ def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
 def _headline(column: Mapping[str, Any]) -> str:
     if "spans" in column:
         said = f"strict F1 {tables.with_error(column['spans']['matchings']['strict']['micro'])}"
+    elif "main" in column:
+        said = " ".join(tables.main_figure(column))
+        if candidates := column.get("relations", {}).get("matchings", {}).get("candidates"):
+            said += f", on candidate pairs {tables.with_error(candidates['micro'])}"
     else:
-        kind = next((kind for kind in ("labels", "numbers", "answers") if kind in column), "scores")
+        kind = next((kind for kind in ("labels", "relations", "numbers", "answers") if kind in column), "scores")
         value = figure_of(column)
-        name = {"labels": "micro-F1", "numbers": "Pearson", "answers": "token F1"}.get(kind, kind)
+        names = {"labels": "micro-F1", "relations": "micro-F1", "numbers": "Pearson", "answers": "token F1"}
+        name = names.get(kind, kind)
         said = f"{name} {100 * value:.2f}"
     return said + (", cross-corpus" if column.get("cross") else "")
 

@@ -4,7 +4,7 @@ DIR/
 ├── scores.json              every column: what was scored how, with its signature
 └── COLUMN/
     ├── predictions.jsonl    the documents with what was predicted, as it was said
-    └── counts.jsonl         a row a document: tp, fp, fn by matching and type
+    └── counts.jsonl         a row a document: tp, fp, fn by matching and type; `row`: what the main figure is made from
 """
 
 from __future__ import annotations
@@ -127,7 +127,11 @@ def write_scores(folder: Path, content: Mapping[str, Any]) -> None:
 def signed(scores: Mapping[str, Any], **facts: Any) -> str:
     """The signature of a column's tables: all matchings that stand side by side in them."""
     found = scores.get("spans", {}).get("matchings", {})
-    matching = "+".join([*found, *(["semeval"] if "semeval" in scores.get("spans", {}) else [])]) or "none"
+    matching = "+".join([*found, *(["semeval"] if "semeval" in scores.get("spans", {}) else [])])
+    linked = "+".join(scores.get("relations", {}).get("matchings", {}))
+    if matching and linked:
+        facts["relations"] = linked
+    matching = matching or linked or "none"
     return signature(matching=matching, **{name: _plain(value) for name, value in facts.items()})
 
 

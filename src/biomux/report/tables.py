@@ -25,6 +25,8 @@ def tables(column: Mapping[str, Any], *, bins: bool = True) -> list[tuple[str, T
     made: list[tuple[str, Table]] = []
     if "spans" in column:
         made.append(("spans", span_table(column["spans"])))
+    if "relations" in column:
+        made.append(("relations", relation_table(column["relations"])))
     if "labels" in column:
         made.append(("labels", label_table(column["labels"])))
     if "numbers" in column:
@@ -86,6 +88,69 @@ def summary(columns: Sequence[Mapping[str, Any]]) -> Table:
     return head, rows
 
 
+def relation_table(relations: Mapping[str, Any]) -> Table:
+    """Types, micro and macro; precision, recall and F1 by the first matching, and F1 by the others."""
+    found = list(relations["matchings"].values())
+
+    def row(title: str, one: Mapping[str, Any], *beside: Mapping[str, Any] | None) -> tuple[str, ...]:
+        counts = [f"{one['tp'] + one[side]:,}" for side in ("fn", "fp")] if "tp" in one else ["", ""]
+        figures = (percent(one["precision"]), percent(one["recall"]), with_error(one), *map(with_error, beside))
+        return (title, *counts, *figures)
+
+    names = dict.fromkeys(name for table in found for name in table["types"])
+    nothing = {"tp": 0, "fp": 0, "fn": 0, "precision": 0.0, "recall": 0.0, "f1": 0.0}
+    rows = [row(name, *(table["types"].get(name, nothing) for table in found)) for name in names]
+    rows += [row(average, *(table[average] for table in found)) for average in ("micro", "macro")]
+    return ["relations", "gold", "found", "P", "R", *(f"F1 {name}" for name in relations["matchings"])], rows
+
+
+MAIN_NAMES = {
+    "f1": "micro-F1",
+    "macro_f1": "macro-F1",
+    "document_f1": "micro-F1 by document",
+    "exact": "whole sets right",
+    "pearson": "Pearson",
+}
+"""What main figures of heads that do not tag are called; others by their own name."""
+
+
+def main_figure(column: Mapping[str, Any]) -> tuple[str, str]:
+    """The name and the value of a column's main figure, with its standard error where there is one."""
+    main = column["main"]
+    name = MAIN_NAMES.get(main["metric"], str(main["metric"]))
+    if "answers" in column:
+        return "token F1", figure(column["answers"]["f1"]["value"], column["answers"]["f1"]["error"])
+    if "numbers" in column:
+        (one,) = column["numbers"].values()
+        return name, _plain(one["pearson"], one["pearson_error"])
+    if "relations" in column:
+        return name, with_error(column["relations"]["matchings"]["undirected"]["micro"])
+    labels = column["labels"]
+    error = {
+        "accuracy": labels.get("accuracy_error"),
+        "exact": labels.get("exact", {}).get("error"),
+        "f1": labels["micro"]["f1_error"],
+        "document_f1": labels.get("by_document", {}).get("f1_error"),
+    }.get(main["metric"])
+    return name, figure(main["value"], error)
+
+
+def main_table(columns: Sequence[Mapping[str, Any]]) -> Table:
+    """One row a column of a head that does not tag: its main figure."""
+    rows: list[tuple[str, ...]] = [
+        (
+            column["corpus"] + (" (cross)" if column.get("cross") else ""),
+            column["split"],
+            "+".join(column.get("heads", ())),
+            str(column.get("kind", "")),
+            f"{column['documents']:,}",
+            *main_figure(column),
+        )
+        for column in columns
+    ]
+    return ["corpus", "split", "head", "kind", "documents", "figure", "value"], rows
+
+
 def label_table(labels: Mapping[str, Any]) -> Table:
     """Classes, micro (over positive classes) and macro, and accuracy: of sets, the share that is wholly right."""
     rows: list[tuple[str, ...]] = [
@@ -99,6 +164,9 @@ def label_table(labels: Mapping[str, Any]) -> Table:
         whole = figure(labels["accuracy"], labels["accuracy_error"])
         rows.append(("accuracy", f"{labels['documents']:,}", "", "", whole))
     else:
+        if "by_document" in labels:
+            one = labels["by_document"]
+            rows.append(("by document", "", percent(one["precision"]), percent(one["recall"]), with_error(one)))
         for name, title in (("exact", "whole set right"), ("example_f1", "F1 by example")):
             rows.append(
                 (title, f"{labels['documents']:,}", "", "", figure(labels[name]["value"], labels[name]["error"]))

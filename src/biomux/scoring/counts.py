@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 Value = TypeVar("Value", bound="Addable")
@@ -211,6 +211,51 @@ class Table:
             "micro": _row(self.micro, self.errors),
             "macro": {"precision": macro.precision, "recall": macro.recall, "f1": macro.f1},
         }
+
+
+class Tally:
+    """Makes a table while documents go by: nine numbers a type, and nine for all."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, list[int]] = {}
+        self.all = [0] * 9
+
+    def add(self, rows: Mapping[str, Sequence[int]]) -> None:
+        """Take one document in: tp, fp, fn of each of its types."""
+        if not rows:
+            return
+        all_tp = all_fp = all_fn = 0
+        for name, (tp, fp, fn) in rows.items():
+            sums = self.types.get(name)
+            if sums is None:
+                sums = self.types[name] = [0] * 9
+            _add_products(sums, tp, fp, fn)
+            all_tp, all_fp, all_fn = all_tp + tp, all_fp + fp, all_fn + fn
+        _add_products(self.all, all_tp, all_fp, all_fn)
+
+    def table(self, documents: int) -> Table:
+        """The table of so many documents, those without any type included."""
+        return Table(
+            {name: Counts(*self.types[name][:3]) for name in sorted(self.types)},
+            {name: Spread(0, *self.types[name][3:]) for name in sorted(self.types)},
+            Spread(documents, *self.all[3:]),
+        )
+
+
+def _add_products(sums: list[int], tp: int, fp: int, fn: int) -> None:
+    """Zeros are common and skipped: this runs for every type of every document."""
+    if tp:
+        sums[0] += tp
+        sums[3] += tp * tp
+    if fp:
+        sums[1] += fp
+        sums[4] += fp * fp
+        sums[6] += tp * fp
+    if fn:
+        sums[2] += fn
+        sums[5] += fn * fn
+        sums[7] += tp * fn
+        sums[8] += fp * fn
 
 
 def _fields(spread: Spread) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """The score sheet: gold and predicted documents go by, and everything that can be scored about them is.
 
-Spans by all matchings, with mistakes and confidence; labels; numbers; answers. What gold and predictions do not have is left out. Memory
+Spans by all matchings, with mistakes and confidence; relations; labels; numbers; answers. What gold and predictions do not have is left out. Memory
 does not grow with the documents, but for nine bytes a span that has a score, and sixteen a number.
 
 >>> from biomux.document import Document, Label
@@ -23,6 +23,7 @@ from biomux.scoring.labels import LabelScores, score_sets
 from biomux.scoring.mistakes import KINDS, MistakeTable, tally
 from biomux.scoring.numbers import score_numbers
 from biomux.scoring.pairing import keys
+from biomux.scoring.relations import RelationScorer
 from biomux.scoring.spans import Scorer
 
 if TYPE_CHECKING:
@@ -42,9 +43,17 @@ Place = tuple["Range | None", str]
 class Sheet:
     """Takes pairs of documents one by one. `examples` mistakes of each class are kept."""
 
-    def __init__(self, *, pieces: Ranges | None = None, examples: int = 5, negative: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        pieces: Ranges | None = None,
+        examples: int = 5,
+        negative: Iterable[str] = (),
+        directed: bool = False,
+    ) -> None:
         self.spans = Scorer(pieces=pieces)
         self.negative = frozenset(negative)
+        self.relations = RelationScorer(negative=self.negative, directed=directed)
         self.mistakes = MistakeTable(limit=examples)
         self.answers = AnswerScores()
         self.left_out: Counter[str] = Counter()
@@ -79,7 +88,8 @@ class Sheet:
             self._unlabelled += 1
         if gold.questions:
             row["values"] = self._take_answers(gold, predicted)
-        self.left_out["relations"] += len(gold.relations)
+        if linked := self.relations.add(gold, predicted):
+            row["counts"] |= {"relations": linked["strict"], "undirected": linked["undirected"]}
         return row
 
     def to_json(self) -> dict[str, Any]:
@@ -92,6 +102,8 @@ class Sheet:
             made["numbers"] = {name: score_numbers(*sides).to_json() for name, sides in sorted(self._numbers.items())}
         if self.answers.questions:
             made["answers"] = {"questions": self.answers.questions, **self.answers.to_json()}
+        if self.relations.relations:
+            made["relations"] = self.relations.to_json()
         if self._has_spans or len(made) == 1:
             made["spans"] = self._span_scores()
         left = {name: number for name, number in self.left_out.items() if number}

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from biomux.document import Range
 from biomux.errors import UsageError
 from biomux.scoring.align import align
-from biomux.scoring.counts import Counts, Spread, Table, merged
+from biomux.scoring.counts import Table, Tally, merged
 from biomux.scoring.outcomes import FIGURES, Figure, Outcomes
 from biomux.scoring.pairing import Key, keys, largest_matching, overlapping, same_place, same_type, staged
 from biomux.scoring.snapping import given_words, plain_words, to_pieces, to_words
@@ -126,7 +126,7 @@ class Scorer:
         self.matchings = tuple(_chosen(matchings, pieces))
         self.documents = 0
         self._types, self._words, self._pieces = types, words, pieces
-        self._tallies = {name: _Tally() for name in self.matchings if name != "semeval"}
+        self._tallies = {name: Tally() for name in self.matchings if name != "semeval"}
         self._outcomes: dict[str, list[int]] = {}
 
     def add(self, gold: Document, predicted: Document) -> dict[str, Rows]:
@@ -273,46 +273,3 @@ def _outcome_rows(equal: set[Key], missed: list[Key], spurious: list[Key], pairs
         if place not in taken:
             _row(rows, key[2], 6)[5] += 1
     return rows
-
-
-class _Tally:
-    """Sums of one matching while documents go by: nine numbers a type, and nine for all."""
-
-    def __init__(self) -> None:
-        self.types: dict[str, list[int]] = {}
-        self.all = [0] * 9
-
-    def add(self, rows: Rows) -> None:
-        if not rows:
-            return
-        all_tp = all_fp = all_fn = 0
-        for name, (tp, fp, fn) in rows.items():
-            sums = self.types.get(name)
-            if sums is None:
-                sums = self.types[name] = [0] * 9
-            _add_products(sums, tp, fp, fn)
-            all_tp, all_fp, all_fn = all_tp + tp, all_fp + fp, all_fn + fn
-        _add_products(self.all, all_tp, all_fp, all_fn)
-
-    def table(self, documents: int) -> Table:
-        return Table(
-            {name: Counts(*self.types[name][:3]) for name in sorted(self.types)},
-            {name: Spread(0, *self.types[name][3:]) for name in sorted(self.types)},
-            Spread(documents, *self.all[3:]),
-        )
-
-
-def _add_products(sums: list[int], tp: int, fp: int, fn: int) -> None:
-    """Zeros are common and skipped: this runs for every type of every document."""
-    if tp:
-        sums[0] += tp
-        sums[3] += tp * tp
-    if fp:
-        sums[1] += fp
-        sums[4] += fp * fp
-        sums[6] += tp * fp
-    if fn:
-        sums[2] += fn
-        sums[5] += fn * fn
-        sums[7] += tp * fn
-        sums[8] += fp * fn

@@ -217,8 +217,8 @@ class Relations:
         return replace(named, relations=(*document.relations, *added.values()))
 
     def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
-        """Micro- and macro-F1 over the types, by the mentions' places and types. Relations that no sentence holds are misses."""
-        from biomux.scoring.counts import Counts
+        """Micro- and macro-F1 over the types (macro: those that either side has), by the mentions' places and types. Relations that no sentence holds are misses."""
+        from biomux.scoring.counts import Counts, Table
 
         counts = {type_: Counts() for type_ in self.types}
         for left, right in zip(gold, predicted, strict=True):
@@ -228,7 +228,7 @@ class Relations:
                 one, other = ({link for link in side if link[1] == type_} for side in (wanted, given))
                 counts[type_] += Counts(len(one & other), len(other - one), len(one - other))
         micro = sum(counts.values(), Counts())
-        macro = sum(one.f1 for one in counts.values()) / len(counts)
+        macro = Table(counts).macro.f1
         figures = {"f1": micro.f1, "precision": micro.precision, "recall": micro.recall, "macro_f1": macro}
         return Scores("f1", figures)
 
