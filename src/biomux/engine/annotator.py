@@ -87,9 +87,7 @@ class Annotator:
         abbreviations: bool = False,
     ) -> Document:
         """Annotate one text; everything else as in `annotate`."""
-        if not isinstance(text, str):
-            hint = "give a list of documents to its method annotate" if isinstance(text, Document) else "give a str"
-            raise UsageError("BX001", f"a text is needed, and this is a {type(text).__name__}", hint=hint)
+        _must_be_str(text)
         return next(
             self.annotate(
                 [Document("text", text)],
@@ -124,12 +122,7 @@ class Annotator:
         What cannot be asked for is raised here, before the first document. A document that fails goes to `on_error`, and the rest goes on;
         without `on_error` it is raised.
         """
-        if isinstance(documents, str | Document):
-            raise UsageError(
-                "BX001",
-                f"annotate reads several documents, and this is one {'text' if isinstance(documents, str) else 'document'}",
-                hint="call the annotator itself with a text, or give a list of documents",
-            )
+        _must_be_several(documents)
         chosen = choice.choose(
             self.tasks,
             self.merges,
@@ -379,6 +372,21 @@ def _must_be_read(document: Document) -> None:
             f"{coverage.unread(document):,} characters were not read, the first at {start}..{end}",
             where=f"document {document.id!r}",
             hint="its own sentences leave them out: give sentences that hold all of the text, or none",
+        )
+
+
+def _must_be_str(text: object) -> None:
+    if not isinstance(text, str):
+        hint = "give a list of documents to its method annotate" if isinstance(text, Document) else "give a str"
+        raise UsageError("BX001", f"a text is needed, and this is a {type(text).__name__}", hint=hint)
+
+
+def _must_be_several(documents: object) -> None:
+    if isinstance(documents, str | Document):
+        raise UsageError(
+            "BX001",
+            f"annotate reads several documents, and this is one {'text' if isinstance(documents, str) else 'document'}",
+            hint="call the annotator itself with a text, or give a list of documents",
         )
 
 
