@@ -16,6 +16,7 @@ ROOT = Path(biomux.__file__).parent
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "outside": {"errors"},
+    "quiet": set(),
     "document": {"errors"},
     "text": {"errors", "document"},
     "formats": {"errors", "document", "text"},

@@ -200,6 +200,38 @@ def test_the_shell_completes_commands_and_options(words: str, expected: str) -> 
     assert done.stdout.split() == [expected]
 
 
+INTERRUPTED = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["biomux", "formats"]
+from biomux.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["biomux.cli", "typer", "biomux.cli.formats", "biomux.formats.jsonl"])
+def test_ctrl_c_while_modules_are_imported_is_quiet(module: str) -> None:
+    code = INTERRUPTED.format(module=module)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "stopped\n")
+
+
+def test_an_import_that_turns_ctrl_c_into_an_error_is_still_stopped(
+    broken: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = ImportError("the library could not begin")
+    error.__context__ = KeyboardInterrupt()
+    broken(error)
+    assert cli.run(["broken"]) == 130
+    assert capsys.readouterr().err == "stopped\n"
+
+
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     process = subprocess.Popen([*BIOMUX, "formats"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout

@@ -25,6 +25,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
+from biomux import quiet
 from biomux.cli.display import sentence
 from biomux.errors import BiomuxError, UsageError
 
@@ -67,6 +68,7 @@ class _Lazy(TyperGroup):
         if args and args[0] in COMMANDS:
             _import_undisturbed("orjson")
             self.commands[args[0]] = load(args[0], markup=_markup())
+        quiet.release()
         return super().resolve_command(ctx, args)
 
 
@@ -120,17 +122,31 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # the last stop: nothing may leave as a traceback
         if debug:
             _traceback()
-        return _tell(error)
+        return _say("stopped", 130) if _interrupted(error) else _tell(error)
 
 
 def main() -> NoReturn:
-    """The entry point of the `biomux` command."""
+    """The command, its modules being imported; `biomux.__main__` calls it."""
+    quiet.hold()
     if "_BIOMUX_COMPLETE" in os.environ:
         build().main(prog_name="biomux")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a strange file name must not end in a traceback
     signal.signal(signal.SIGTERM, _terminated)
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    quiet.hold()  # what Python still does when it ends is not worth a traceback either
+    sys.exit(code)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether an interrupt lies behind an error: a module that is being imported may turn Ctrl-C into an error of its own."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _tell(error: Exception) -> int:
