@@ -370,6 +370,9 @@ def test_a_last_fit_ships_its_weights_with_the_choices_of_the_run_before(
 ) -> None:
     """Temperatures and gate are those of the weights that have not seen the development data; the graph is the last fit's."""
     last = tiny.run(tmp_path / "last", seed=5)
+    described = json.loads((last / "model.json").read_text())
+    described["encoder"]["_name_or_path"] = "where another run lay"
+    (last / "model.json").write_text(json.dumps(described))
     options: dict[str, Any] = {"tolerance": 100, "directory": corpora, "limit": 10, "threads": 1}
     chosen = export(run, tmp_path / "chosen", **options)
     assert export(last, tmp_path / "bundle", chosen_on=run, **options) == chosen

@@ -241,14 +241,18 @@ def _chained(task: Tagging, weights: Mapping[str, Floats]) -> Tagging:
 
 def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
     """The run whose weights are measured; refused if it has other heads than the one that is shipped."""
-    if [_meaning(task) for task in judged.tasks] != [
-        _meaning(task) for task in trained.tasks
-    ] or judged.config != trained.config:
+    if _shape(judged) != _shape(trained):
         raise _cannot(
             f"{place} has other heads, or another encoder, than the run to export",
             hint="name the run that it went on from with --chosen-on",
         )
     return judged
+
+
+def _shape(trained: Trained) -> tuple[Any, ...]:
+    """All of a run but the values of its weights."""
+    encoder = {name: value.shape for name, value in trained.encoder.items()}
+    return [_meaning(task) for task in trained.tasks], encoder, trained.tokenizer.to_str(), trained.limit
 
 
 def _meaning(task: Tagging) -> tuple[Any, ...]:
