@@ -74,7 +74,7 @@ def corpora(root: Path) -> Path:
         put(root, f"pairs/BIOSSES/blurb/{dev}.tsv", "index\tsentence1\tsentence2\tscore\n" + rows)
         lines = ["labels\tsentence\tindex"]
         for at in range(24):
-            marks = ",".join(f"{one}_{int(chance.random() < 0.2)}" for one in range(HALLMARKS))
+            marks = ",".join(f"{one}_{int(chance.random() < (0.1 if one else 0.8))}" for one in range(HALLMARKS))
             lines.append(f"{marks}\t{sentence(chance)}\t{at // 3}_s{at % 3}")
         put(root, f"classification/HoC/blurb/{dev}.tsv.gz", "\n".join(lines) + "\n")
         abstracts = [
@@ -123,8 +123,8 @@ def chemprot(root: Path, split: str, chance: random.Random) -> None:
         tables["abstracts"].append(f"{at}\t{title}\t{text}")
         tables["entities"] += [f"{at}\t{id_}\t{type_}\t{a}\t{b}\t{whole[a:b]}" for a, b, type_, id_ in spans]
         for left, right in (("T1", "T2"), ("T3", "T4"), ("T1", "T4")):
-            if chance.random() < 0.6:
-                type_ = chance.choice(("CPR:3", "CPR:4", "CPR:9"))
+            if chance.random() < 0.85:
+                type_ = chance.choice(("CPR:3", "CPR:3", "CPR:3", "CPR:4", "CPR:9"))
                 tables["relations"].append(f"{at}\t{type_}\tY \tX\tArg1:{left}\tArg2:{right}")
                 tables["gold_standard"].append(f"{at}\t{type_}\tArg1:{left}\tArg2:{right}")
     name = {"train": "training", "devel": "development", "test": "test"}[split]
@@ -145,7 +145,7 @@ def trained(folder: Path, root: Path, *, seed: int = 1) -> Path:
         tasks=TASKS,
         regime={"kind": "one-task"},
         leaks="ignore",
-        loop={"epochs": 1, "seed": seed, "learning_rate": 5e-3},
+        loop={"epochs": 3, "seed": seed, "learning_rate": 1e-2},
     )
     start(recipe, folder, directory=root)
     return folder
@@ -202,6 +202,7 @@ def test_every_head_is_scored_as_the_run_scored_it(folder: Path, scored: Path) -
             assert column["main"]["value"] == pytest.approx(told[name][main])
     values = {name: column["main"]["value"] for name, column in found.items() if "main" in column}
     assert sum(0 < value < 1 for value in values.values()) >= 5, values
+    assert any(0 < values[name] < 1 for name in RELATIONS), values
 
 
 def test_rows_of_documents_give_the_main_figure(scored: Path) -> None:

@@ -142,7 +142,8 @@ def _plain(value: Any) -> Any:
 def _development(name: str, scores: Mapping[str, Any]) -> dict[str, Any]:
     """A run's development score as a column. It has no counts, so documents cannot be resampled."""
     main = scores.get("main", "f1")
-    if not {"precision", "recall", "f1"} <= scores.keys() or main != "f1":
+    # Taggers have these three figures and no other; relations have a macro-F1 beside them.
+    if scores.keys() - {"main"} != {"precision", "recall", "f1"} or main != "f1":
         return {"name": name, "corpus": name, "split": "devel", "metric": main, "figure": float(scores[main])}
     micro = {figure: float(scores[figure]) for figure in ("precision", "recall", "f1")}
     return {"name": name, "corpus": name, "split": "devel", "spans": {"matchings": {"strict": {"micro": micro}}}}
