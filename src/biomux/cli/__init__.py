@@ -56,7 +56,7 @@ COMMANDS: dict[str, Command] = {
     "evaluate": Command("biomux.cli.evaluate", "Score a model on corpora."),
     "score": Command("biomux.cli.score", "Score predictions in files."),
     "compare": Command("biomux.cli.compare", "Compare systems, and test whether they differ."),
-    "report": Command("biomux.cli.report", "Make a page of runs, scores and studies, to look at and to print."),
+    "report": Command("biomux.cli.report", "Make one page of runs, scores and studies."),
 }
 """Name → where it is and what it does, in the order of `biomux --help`."""
 

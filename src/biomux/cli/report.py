@@ -30,7 +30,7 @@ def command(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.")] = 0,
     alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="What counts as significant.")] = 0.05,
 ) -> None:
-    """Make a page of runs, scores and studies, to look at and to print.
+    """Make one page of runs, scores and studies.
 
     DIR gets report.html, one file that needs nothing else, and report.md with its drawings. The page has a section for everything that was
     given: figures beside those of the papers, scores by every definition with signatures, mistakes in their text, calibration,
