@@ -154,7 +154,10 @@ def test_tasks_of_several_kinds_share_an_encoder(directory: Path, tmp_path: Path
         ({"x": {"corpus": "bc5cdr", "settings": {"colour": 1}}}, "colour"),
         ({"x": {"kind": "auxiliary", "of": "y", "settings": {"which": "has"}}}, "no tagging task 'y'"),
         ({"x": {"kind": "tagging"}}, "corpus"),
-        ({"x": {"corpus": "bc5cdr", "head": {"kind": "pooled", "settings": {"pooling": "min"}}}}, "pooling: input should be 'cls', 'mean' or 'max'"),
+        (
+            {"x": {"corpus": "bc5cdr", "head": {"kind": "pooled", "settings": {"pooling": "min"}}}},
+            "pooling: input should be 'cls', 'mean' or 'max'",
+        ),
     ],
 )
 def test_what_a_recipe_gets_wrong_is_named(directory: Path, tasks: dict[str, Any], said: str) -> None:
