@@ -65,7 +65,9 @@ def train(name: str, folder: Path, chosen: list[str], corpora: Path | None) -> d
 def row(name: str, result: dict[str, object]) -> str:
     """A line of the table."""
     if result["exit"]:
-        return f"| {name} | {result['seconds']:.0f} | | | failed: {' '.join(map(str, result['said']))} |"  # type: ignore[attr-defined]
+        said = result["said"]
+        told = " ".join(map(str, said)) if isinstance(said, list) else str(said)
+        return f"| {name} | {float(str(result['seconds'])):.0f} | | | failed: {told} |"
     score = result["score"]
     told = "no development part" if score is None else f"{100 * float(str(score)):.1f}"
     return f"| {name} | {float(str(result['seconds'])):.0f} | {result['steps']:,} | {result['pieces']:,} | {told} |"
