@@ -55,7 +55,7 @@ def train(name: str, folder: Path, chosen: list[str], corpora: Path | None) -> d
     result: dict[str, object] = json.loads(took.read_text(encoding="utf-8"))
     scores = folder / run / "scores.json"
     result["score"] = json.loads(scores.read_text(encoding="utf-8"))["mean"] if scores.is_file() else None
-    last = {}
+    last: dict[str, object] = {}
     for line in (folder / run / "journal.jsonl").read_text(encoding="utf-8").splitlines() if not result["exit"] else ():
         last |= json.loads(line)
     result |= {"steps": last.get("step"), "pieces": last.get("pieces"), "losses": last.get("losses", {})}
