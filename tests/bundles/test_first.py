@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import biomux
+from biomux import cli
 from biomux.document import Document
 from biomux.engine import verify
 from biomux.engine.load import find
@@ -92,6 +95,45 @@ def test_answers_do_not_depend_on_batch_threads_or_order(tagger: Annotator) -> N
             varied = replace(other, budget=budget)
             for document in varied.annotate(reversed(documents)):
                 assert document == expected[document.id]
+
+
+def test_threads_share_a_tagger(tagger: Annotator) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(tagger, texts().values()))
+    assert together == [tagger(text) for text in texts().values()]
+
+
+def test_a_precision_takes_the_thresholds_of_the_bundle(tagger: Annotator, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(EXAMPLES / f"{name}.txt") for name in texts()]
+    assert cli.run(["annotate", *paths, "--precision", "0.95"]) == 0
+    out, err = capsys.readouterr()
+    assert tagger.merges
+    reaching = {
+        name: next((score for score, reached in merge.curve if reached >= 0.95), None)
+        for name, merge in tagger.merges.items()
+    }
+    never = tagger.imprecise(0.95)
+    assert set(never) == {name for name, score in reaching.items() if score is None}
+    assert f"left out, never 0.95 precise on development data: {', '.join(never)}\n" in err
+    for line in out.splitlines():
+        sure = {(span["start"], span["end"], span["type"]) for span in json.loads(line)["spans"]}
+        everything = tagger(json.loads(line)["text"]).spans
+        assert sure == {
+            (span.start, span.end, span.type)
+            for span in everything
+            if (span.score or 0.0) >= (reaching[span.type] or 2.0)
+        }
+
+
+def test_an_abbreviation_takes_the_type_of_its_long_form(tagger: Annotator) -> None:
+    text = (
+        "Patients with primary sclerosing cholangitis (PSC) were seen. Of those with PSC, ten were women. PSC is rare."
+    )
+    places = [match.start() for match in re.finditer("PSC", text)]
+    document = tagger(text, abbreviations=True)
+    diseases = [span for span in document.spans if span.type == "disease"]
+    assert {"primary sclerosing cholangitis", "PSC"} <= {document.mention(span) for span in diseases}
+    assert set(places) <= {span.start for span in diseases}
 
 
 def test_a_document_of_fifty_thousand_words_is_read_whole(tagger: Annotator) -> None:
