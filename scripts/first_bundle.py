@@ -17,17 +17,18 @@ from pathlib import Path
 from biomux.cli import run
 
 CROSS = ("biored", "tmvar3")
+NOTES = Path(__file__).with_name("first_notes.md")
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Train, fit once more with the development data, export with the choices made before, score, write the card."""
     parser = argparse.ArgumentParser(description="Make the bundle that comes with Biomux again.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--vocabulary", help="a vocab.txt or a hub name; PubMedBERT's unless given")
     parser.add_argument("--work", required=True, type=Path)
-    parser.add_argument("--notes", type=Path, help="Markdown for the card: what was seen by eye")
-    chosen = parser.parse_args()
+    parser.add_argument("--notes", type=Path, default=NOTES, help="Markdown for the card: what was seen by eye")
+    chosen = parser.parse_args(arguments)
     work, corpora = chosen.work, ["--corpora", str(chosen.corpora)]
     first, final, bundle = work / "first", work / "first-final", work / "bundle"
     if not _ended(first):
@@ -46,9 +47,9 @@ def main() -> int:
         )
     if not bundle.exists():
         _biomux("export", str(final), str(bundle), "--chosen-on", str(first), *corpora)
-    notes = ["--notes", str(chosen.notes)] if chosen.notes else []
     if not (work / "scores").exists():
-        _biomux("evaluate", str(bundle), "all", *CROSS, "-o", str(work / "scores"), "--card", *notes, *corpora)
+        options = ["-o", str(work / "scores"), "--card", "--notes", str(chosen.notes), *corpora]
+        _biomux("evaluate", str(bundle), "all", *CROSS, *options)
     return 0
 
 
