@@ -36,7 +36,7 @@ def load(path_or_name: str | Path | None = None, *, threads: int | None = None) 
 
     >>> tagger = load()                                               # doctest: +SKIP
     >>> [span.type for span in tagger("Aspirin causes ulcers.").spans]  # doctest: +SKIP
-    ['Chemical', 'Disease']
+    ['chemical', 'disease']
     """
     from biomux.engine import load as engine
 

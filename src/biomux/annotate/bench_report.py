@@ -180,7 +180,7 @@ class Report:
             ),
             (
                 "installed",
-                f"{sum(self.installed.values()) / 1e6:,.0f} MB with all that it needs, the bundle not counted (largest: "
+                f"{sum(self.installed.values()) / 1e6:,.0f} MB with all that it needs and the bundle that comes with it (largest: "
                 + ", ".join(f"{name} {size / 1e6:.0f}" for name, size in largest)
                 + ")",
             ),
