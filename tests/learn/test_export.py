@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 import tiny
 from safetensors.numpy import load_file, save_file
@@ -85,6 +87,17 @@ def test_torch_and_engine_agree(options: dict[str, Any], tmp_path: Path) -> None
         assert all(np.abs(logits[head] - same[head]).max() < 1e-4 for head in torch.heads)
         found += len(mine.spans)
     assert found > 20
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_all_heads_are_one_product_a_layer_however_many_there_are(precision: Any, tmp_path: Path) -> None:
+    sizes = []
+    for number in (1, 15):
+        tasks = tuple(replace(tiny.TASKS[1], name=f"head{place}") for place in range(number))
+        folder = tiny.bundle(tmp_path / f"bundle{number}", precision=precision, tasks=tasks)
+        nodes = onnx.load(folder / "graph.onnx").graph.node
+        sizes.append(Counter(node.op_type for node in nodes))
+    assert sizes[0] == sizes[1]
 
 
 def test_sentences_are_split_for_a_bundle_as_they_were_for_the_run(tmp_path: Path) -> None:
