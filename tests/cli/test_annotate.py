@@ -18,6 +18,7 @@ import pytest
 import tiny
 
 from biomux import cli, formats
+from biomux.cli import display
 from biomux.document import Document
 
 if TYPE_CHECKING:
@@ -171,6 +172,17 @@ def test_a_job_says_what_it_did_and_what_was_there(
     assert annotate(*arguments) == 0
     assert "nothing to do: it is there and whole" in capsys.readouterr().err
     assert len(list(formats.read(tmp_path / "out"))) == 20
+
+
+def test_progress_tells_words_a_second_and_the_time_left(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(display.Progress, "every", 0.0)
+    formats.write([Document(str(index), tiny.text(9, seed=index)) for index in range(20)], tmp_path / "in.jsonl")
+    assert annotate(tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl", "--part-size", "300") == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "words/s" in line]
+    assert len(told) > 1
+    assert all(re.fullmatch(r"[\d,]+ words/s: .+ of .+ \(\d+%\), \d+ s left", line) for line in told)
 
 
 def test_the_folder_that_one_is_in_can_be_filled(
