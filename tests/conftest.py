@@ -5,8 +5,17 @@ from __future__ import annotations
 import os
 import signal
 
+from hypothesis import settings
+
 # Tests share the machine's cores: two threads that wait for each other on a busy core take a hundred times as long as one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Which runtime is faster here is not to be found out, nor remembered: tests run with onnxruntime unless they say otherwise.
+os.environ["BIOMUX_CACHE"] = "off"
+
 # A shell starts background jobs with Ctrl-C ignored, and children inherit that; tests of Ctrl-C need it to be heard.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("biomux", deadline=None)
+settings.load_profile("biomux")
