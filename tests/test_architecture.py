@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import biomux
 
 ROOT = Path(biomux.__file__).parent
+README = Path(__file__).parent.parent / "README.md"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -69,6 +71,16 @@ def test_rooms_have_no_cycle() -> None:
         order += free
         for name in free:
             del waiting[name]
+
+
+@pytest.mark.skipif(not README.is_file(), reason="needs the source tree, not the installed package")
+def test_arrows_point_upwards_in_the_tree_of_the_readme() -> None:
+    drawn = re.findall(r"^[├└]── (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("_")}
+    assert folders <= set(drawn)
+    for place, name in enumerate(drawn):
+        below = set(drawn[place:]) & MAY_IMPORT.get(name, set())
+        assert not below, f"{name} may import {below}, which stand below it"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))

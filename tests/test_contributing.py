@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 import typer
 import yaml
 
 from biomux import cli, formats
 from biomux.corpora.card import Card
-from biomux.document import Document
+from biomux.document import Document, Label
 from biomux.errors import FormatError
 from biomux.formats.check import check_format
 from biomux.recipes.schema import Recipe
+from biomux.tasks.check import check_task
 
 PAGE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 
@@ -56,7 +58,8 @@ def test_the_recipe() -> None:
 
 def test_the_regime() -> None:
     pytest.importorskip("torch")
-    plan = run(example("Add a regime", "python"))["plan"](["disease"])
+    plan = run(example("Add a regime", "python"))["plan"]({"disease": "cross-entropy"})
+    assert [(one.loss, one.head) for one in plan.objectives] == [("cross-entropy", "disease")]
     assert plan.moves("heads.disease.weight")
     assert not plan.moves("encoder.weight")
 
@@ -64,7 +67,25 @@ def test_the_regime() -> None:
 def test_the_head() -> None:
     torch = pytest.importorskip("torch")
     head = run(example("Add a head, an encoder or an objective", "python"))["build"](8, 3)
-    assert head(torch.zeros(2, 8)).shape == (2, 3)
+    from biomux.learn.heads.features import Features
+
+    hidden, mask = torch.zeros(1, 5, 8), torch.ones(1, 5, dtype=torch.int64)
+    places = torch.tensor([1, 3])
+    assert head(Features(hidden, mask, places), places).shape == (2, 3)
+
+
+def test_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polarity", types.ModuleType("polarity"))
+    task = run(example("Add a task", "python"), __name__="polarity")["Polarity"]
+    documents = [
+        Document("1", tiny.text(9, seed=1), labels=(Label("good"),)),
+        Document("2", tiny.text(90, seed=2), labels=(Label("bad"),)),
+        Document("3", tiny.text(9, seed=3)),
+    ]
+    check_task(task("tone"), documents, tiny.tokenizer())
+    made = task("tone").examples(documents, tiny.tokenizer(), limit=40)
+    assert made.counts == {"documents without a polarity, or without text": 1, "texts read in windows": 1}
+    assert task("tone").score(documents, documents).value == 1.0
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
