@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import pickle
+from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -12,9 +14,6 @@ from transformers import AutoConfig, AutoModel
 from biomux.errors import TrainingError
 from biomux.learn.encoders import transformer
 from biomux.recipes.schema import Encoder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SIZES: dict[str, Any] = {
     "hidden_size": 16,
@@ -67,3 +66,22 @@ def test_weights_that_are_damaged_are_told(folder: Path) -> None:
     with pytest.raises(TrainingError, match="cannot load the encoder") as caught:
         transformer.load(str(folder))
     assert caught.value.code == "BX401"
+
+
+class Leaves:
+    """Unpickled, it leaves a file behind."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path(self.path),)
+
+
+def test_pickled_weights_are_refused_and_never_unpickled(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Leaves(str(tmp_path / "run"))))
+    with pytest.raises(TrainingError, match="cannot load the encoder") as caught:
+        transformer.load(str(folder))
+    assert caught.value.code == "BX401"
+    assert not (tmp_path / "run").exists()
