@@ -13,9 +13,11 @@ from biomux.document import Answer, Document, Label, Question, Span
 from biomux.errors import ScoreError, UsageError
 from biomux.report import compare as module
 from biomux.report import comparison_tables, scored, tables
-from biomux.report.compare import compare_systems, published_systems, systems_of
+from biomux.report.compare import System, compare_systems, published_systems, systems_of
 from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
 from biomux.report.files import score_files
+from biomux.scoring.signature import read_signature
+from biomux.scoring.significance import holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +55,9 @@ def test_two_systems_are_tested_document_by_document(folder: Callable[..., str])
     assert 0 < test.found.low < test.found.difference < test.found.high
     assert difference_table(result)[1][0][3] == "+41.67"
     assert result.ranking is None
+    fields = read_signature(result.signature)
+    assert (fields["corpus"], fields["split"], fields["figure"]) == ("toy0", "file", "strict f1")
+    assert len(fields["sha256"]) == 12
     json.dumps(result.to_json())
 
 
@@ -96,6 +101,24 @@ def test_three_systems_on_several_corpora_are_ranked(folder: Callable[..., str])
     assert all(test.p >= test.found.p_randomisation for test in result.tests)
 
 
+def test_p_is_corrected_over_all_corpora_and_systems(folder: Callable[..., str]) -> None:
+    names = (("a", 50), ("b", 40), ("c", 46))
+    both = systems_of([folder(name, said(right), corpora=3) for name, right in names[:2]])
+    alone = compare_systems([System(one.name, one.seeds) for one in both], samples=200)
+    assert [test.column for test in alone.tests] == ["toy0", "toy1", "toy2"]
+    assert [test.p for test in alone.tests] == holm([test.found.p_randomisation for test in alone.tests])
+    all_three = compare_systems([*both, *systems_of([folder("c", said(46), corpora=3)])], samples=200)
+    assert [test.p for test in all_three.tests] == holm([test.found.p_randomisation for test in all_three.tests])
+    assert len(all_three.tests) == 6
+
+
+def test_so_many_samples_are_drawn_that_a_corrected_p_can_be_small(folder: Callable[..., str]) -> None:
+    paths = [folder(name, said(right), corpora=8) for name, right in (("a", 58), ("b", 20))]
+    result = compare_systems(systems_of(paths), samples=10)
+    assert {test.found.samples for test in result.tests} == {320}
+    assert all(test.p < 0.05 for test in result.tests)
+
+
 def test_scores_of_other_documents_are_not_compared(folder: Callable[..., str]) -> None:
     paths = [folder("a", said(40)), folder("b", said(40)[:50], gold=GOLD[:50])]
     with pytest.raises(ScoreError) as caught:
@@ -106,6 +129,9 @@ def test_scores_of_other_documents_are_not_compared(folder: Callable[..., str]) 
 def test_columns_that_one_lacks_are_told(folder: Callable[..., str]) -> None:
     result = compare_systems(systems_of([folder("a", said(40), corpora=2), folder("b", said(40))]))
     assert list(result.values) == ["toy0"]
+    assert compare_systems(systems_of([folder("c", said(40), corpora=2)])).signature.endswith(
+        "|columns:2|figure:strict f1"
+    )
     assert result.remarks == ("a: not compared, since not all systems have it: toy1",)
 
 
@@ -115,8 +141,11 @@ def test_other_matchings_and_metrics_can_be_asked_for(folder: Callable[..., str]
     result = compare_systems(systems, matching="overlap", metric="macro-recall")
     assert result.values["toy0"] == {"strict": (0.5,), "wide": (1.0,)}
     assert compare_systems(systems, matching="semeval").values["toy0"]["wide"] == (0.5,)
-    with pytest.raises(UsageError, match="piece"):
+    with pytest.raises(UsageError, match="the spans of column 'toy0' were not scored by 'piece'") as caught:
         compare_systems(systems, matching="piece")
+    assert caught.value.hint == "choose --matching from strict, boundary, type, overlap, word, semeval"
+    with pytest.raises(UsageError, match="--matching candidates compares relations, and no column"):
+        compare_systems(systems, matching="candidates")
 
 
 def test_labels_and_answers_are_compared_too(folder: Callable[..., str]) -> None:

@@ -261,7 +261,11 @@ def test_systems_are_compared_by_their_main_figures(
             test = tested[column["name"]]
             assert test["first_value"] == pytest.approx(column["main"]["value"], abs=1e-6), name
             assert test["second_value"] == pytest.approx(right[name]["main"]["value"], abs=1e-6), name
-    assert command([*compare, "--matching", "candidates", "--metric", "f1"]) == 2
+    assert command([*compare, "--matching", "candidates"]) == 0
+    shown = capsys.readouterr()
+    pairs = {column["name"] for column in left.values() if "relations" in column}
+    assert set(json.loads(shown.out)["values"]) == pairs
+    assert "not compared, since there are no relations: " in shown.err
     seeds = ["compare", f"a={scored}", f"a={tmp_path / 'scores'}", f"b={scored}", "--json", "--samples", "50"]
     capsys.readouterr()
     assert command(seeds) == 0

@@ -149,7 +149,9 @@ def test_relations_in_files_are_scored_and_compared(tmp_path: Path, capsys: pyte
     (test,) = found["tests"]
     assert (test["first_value"], test["second_value"]) == (0.5, 1.0)
     assert run([*line[:-3], "--matching", "candidates"]) == 2
-    assert "candidates" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "the relations of column 'gold' were not scored by 'candidates'" in told
+    assert "choose --matching from relations, undirected" in told
 
 
 def test_a_map_is_of_spans_and_leaves_relations_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

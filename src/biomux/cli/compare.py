@@ -128,6 +128,8 @@ def _show(result: Result) -> None:
     from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
 
     table(*value_table(result), title="values")
+    if result.signature:
+        print(result.signature)
     if result.tests:
         print()
         table(*difference_table(result), title="by documents")

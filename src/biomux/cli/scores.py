@@ -41,24 +41,9 @@ def show(content: Mapping[str, Any], *, errors: int, as_json: bool) -> None:
         print(common_signature([column["signature"] for column in others]))
     # Columns over the same documents have the same to say of them: once is enough.
     for remark in dict.fromkeys(
-        f"{column['corpus']}: {line}" for column in content["columns"] for line in remarks(column)
+        f"{column['corpus']}: {line}" for column in content["columns"] for line in tables.remarks(column)
     ):
         note(remark)
-
-
-def remarks(column: Mapping[str, Any]) -> list[str]:
-    """What a reader of the tables must know."""
-    said = [f"{number:,} {what} were not scored" for what, number in column.get("left_out", {}).items()]
-    removed = column.get("removed")
-    if removed and removed["documents"]:
-        places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
-        said.append(
-            f"{removed['documents']:,} documents were left out: they stand in corpora that the model was trained on ({places})"
-        )
-    if column.get("unchecked"):
-        names = ", ".join(column["unchecked"])
-        said.append(f"not checked against training text that is not here ({names}): documents may have been seen")
-    return said
 
 
 def listed(values: list[str] | None) -> list[str] | None:

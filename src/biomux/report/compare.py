@@ -17,8 +17,9 @@ from biomux.report import published, scored
 from biomux.report.scored import Scored
 from biomux.scoring.documents import DocumentCounts, document_counts
 from biomux.scoring.rows import compare_rows, read_rows
-from biomux.scoring.signature import read_signature
-from biomux.scoring.significance import Comparison, compare_documents, compare_means, holm
+from biomux.scoring.signature import common_signature, read_signature
+from biomux.scoring.significance import Comparison, compare_documents, compare_means, enough, holm
+from biomux.scoring.spans import MATCHINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All that was found. `values`: column → system → the figure of each seed."""
+    """All that was found. `values`: column → system → the figure of each seed. `signature` is the line under their table; empty for published figures."""
 
     systems: tuple[str, ...]
     metric: str
@@ -74,12 +75,14 @@ class Result:
     tests: tuple[Test, ...] = ()
     ranking: Ranking | None = None
     remarks: tuple[str, ...] = ()
+    signature: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return {
             "systems": list(self.systems),
             "metric": self.metric,
+            "signature": self.signature,
             "values": {
                 column: {name: {"values": list(each), **spread(each)} for name, each in systems.items()}
                 for column, systems in self.values.items()
@@ -140,11 +143,16 @@ def compare_systems(
     alpha: float = 0.05,
     correction: str | None = "holm",
 ) -> Result:
-    """Values of all; each system against the first, document by document; from three systems on two corpora on, their ranks."""
+    """Values of all; each system against the first, document by document; from three systems on two corpora on, their ranks.
+
+    p of the tests by documents is corrected over all of them (Holm); more `samples` are drawn than asked for where so few could not show anything.
+    """
     shared = [name for name in systems[0].seeds[0].columns if all(name in system.columns() for system in systems)]
     if not shared:
         raise ScoreError("BX704", "the systems have no column in common", hint="score them on the same corpora")
     remarks = remarks_on(systems, shared)
+    shared, without = _with_relations(systems, shared, matching)
+    remarks += without
     values = {
         column: {
             system.name: tuple(figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds)
@@ -152,6 +160,7 @@ def compare_systems(
         }
         for column in shared
     }
+    samples = enough(samples, tests=len(shared) * (len(systems) - 1), alpha=alpha)
     tests = _tests(systems, shared, matching, metric, samples, seed)
     ranking = None
     if len(systems) > 2 and len(shared) > 1:
@@ -163,14 +172,23 @@ def compare_systems(
     if not named and metric is None:
         mains = {str(_first(systems, one).get("main", {}).get("metric", "figure")) for one in shared}
         named = mains.pop() if len(mains) == 1 else ""
+    figure = named or metric or "figure"
     return Result(
         tuple(system.name for system in systems),
-        named or metric or "figure",
+        figure,
         values,
         tuple(tests),
         ranking,
         tuple(remarks),
+        _signature([str(_first(systems, one).get("signature", "")) for one in shared], figure),
     )
+
+
+def _signature(lines: Sequence[str], figure: str) -> str:
+    """The line under the values: what was compared, and what the columns' own lines have in common."""
+    if not all(lines):
+        return ""
+    return f"{lines[0] if len(lines) == 1 else common_signature(lines)}|figure:{figure}"
 
 
 def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: str | None = None) -> float:
@@ -178,6 +196,7 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
     if "figure" in column:
         return float(column["figure"])
     kind = _kind(column, matching) or "spans"
+    _check_matching(column, kind, matching)
     if metric is None and _by_main(column, matching):
         return float(column["main"]["value"])
     wanted = metric or METRICS[kind]
@@ -209,6 +228,37 @@ def _kind(column: Mapping[str, Any], matching: str) -> str | None:
     if matching in RELATIONS and "relations" in column:
         return "relations"
     return next((kind for kind in METRICS if kind in column), None)
+
+
+def _with_relations(systems: Sequence[System], shared: Sequence[str], matching: str) -> tuple[list[str], list[str]]:
+    """Where a matching of relations is asked for: the columns that have relations, and what must be said of the others."""
+    if matching not in RELATIONS:
+        return list(shared), []
+    kept = [
+        one for one in shared if all("relations" in seed.columns[one] for system in systems for seed in system.seeds)
+    ]
+    if not kept:
+        raise UsageError(
+            "BX001",
+            f"--matching {matching} compares relations, and no column that all systems have has any",
+            hint=f"choose from {', '.join(MATCHINGS)}, or score documents with relations",
+        )
+    left = [one for one in shared if one not in kept]
+    return kept, [f"not compared, since there are no relations: {', '.join(left)}"] if left else []
+
+
+def _check_matching(column: Mapping[str, Any], kind: str, matching: str) -> None:
+    """Refuse a matching that the spans or relations of a column were not scored by."""
+    if kind not in ("spans", "relations") or kind not in column or _by_main(column, matching):
+        return
+    scored_by = [*column[kind]["matchings"], *(["semeval"] if "semeval" in column[kind] else [])]
+    if _table(column, kind, matching) not in scored_by:
+        known = ["relations" if (kind, one) == ("relations", "strict") else one for one in scored_by]
+        raise UsageError(
+            "BX001",
+            f"the {kind} of column {column.get('name', '')!r} were not scored by {matching!r}",
+            hint=f"choose --matching from {', '.join(known)}",
+        )
 
 
 def _by_main(column: Mapping[str, Any], matching: str) -> bool:

@@ -7,14 +7,13 @@ is told, but not tested.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import ScoreError
 from biomux.report.compare import compare_columns, figure_of, remarks_on, spread
 from biomux.report.comparison_tables import p_value
-from biomux.scoring.significance import holm
+from biomux.scoring.significance import enough, holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +108,7 @@ def contrasts(
         if column in baseline.columns()
     ]
     # With fewer samples the correction would leave no p that can be significant, and no alarm could ever sound.
-    samples = max(samples, math.ceil(2 * len(pairs) / alpha))
+    samples = enough(samples, tests=len(pairs), alpha=alpha)
     made: list[tuple[str, System, System, Comparison | None]] = []
     for column, model, baseline in pairs:
         remarks_on([model, baseline], [column])  # refuses figures of other documents

@@ -217,7 +217,7 @@ def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
     for title, table in tables.tables(column, bins=False):
         strong = 2 if title in ("spans", "labels", "relations") else 0
         inner.append(grid(title, table, below=str(column.get("signature", "")), strong=strong))
-    inner += [Prose(line) for line in remarks(column)]
+    inner += [Prose(f"{line[0].upper()}{line[1:]}.") for line in tables.remarks(column)]
     return Fold(f"{column['name']}: {_headline(column)}", tuple(inner), open=open)
 
 
@@ -235,22 +235,6 @@ def _headline(column: Mapping[str, Any]) -> str:
         name = names.get(kind, kind)
         said = f"{name} {100 * value:.2f}"
     return said + (", cross-corpus" if column.get("cross") else "")
-
-
-def remarks(column: Mapping[str, Any]) -> list[str]:
-    """What a reader of a column's tables must know."""
-    said = [f"{number:,} {what} were not scored." for what, number in column.get("left_out", {}).items()]
-    removed = column.get("removed")
-    if removed and removed["documents"]:
-        places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
-        said.append(
-            f"{removed['documents']:,} documents were left out: they stand in corpora that the model was trained on ({places})."
-        )
-    if column.get("unchecked"):
-        said.append(
-            f"Not checked against training text that was not there ({', '.join(column['unchecked'])}): documents may have been seen."
-        )
-    return said
 
 
 def mistakes(scored: Sequence[Scored], *, examples: int = 2) -> list[Section]:
@@ -409,7 +393,12 @@ def comparison(
     except BiomuxError as error:
         return Section(title, anchor, (Prose(f"The systems were not compared: {error.message}."),))
     blocks: list[Block] = [
-        grid(f"Values ({result.metric}, percent)", value_table(result), strong=int(len(result.values) > 1))
+        grid(
+            f"Values ({result.metric}, percent)",
+            value_table(result),
+            below=result.signature,
+            strong=int(len(result.values) > 1),
+        )
     ]
     if result.tests:
         first = result.tests[0].found

@@ -254,6 +254,25 @@ def marked(mistake: Mapping[str, Any]) -> str:
     return str(text)
 
 
+def remarks(column: Mapping[str, Any]) -> list[str]:
+    """What a reader of a column's tables must know, each a sentence without its stop.
+
+    >>> remarks({"left_out": {"list questions": 3}})
+    ['3 list questions were not scored']
+    """
+    said = [f"{number:,} {what} were not scored" for what, number in column.get("left_out", {}).items()]
+    removed = column.get("removed")
+    if removed and removed["documents"]:
+        places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
+        said.append(
+            f"{removed['documents']:,} documents were left out: they stand in corpora that the model was trained on ({places})"
+        )
+    if column.get("unchecked"):
+        names = ", ".join(column["unchecked"])
+        said.append(f"not checked against training text that was not there ({names}): documents may have been seen")
+    return said
+
+
 def percent(value: float) -> str:
     """A share as percent with two digits.
 

@@ -11,6 +11,7 @@ hundred distinct rows, and a thousand samples take milliseconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -277,6 +278,15 @@ def _exchanged(both: Floats, samples: int, seed: int) -> Floats:
         moved[start : start + part] = random.binomial(numbers, 0.5, size=(part, len(numbers))) @ gap
     shift = moved.reshape(samples, *total.shape[1:])
     return np.stack([total[0] + shift, total[1] - shift], axis=1)
+
+
+def enough(samples: int, *, tests: int, alpha: float = 0.05) -> int:
+    """At least `samples`, and so many that the smallest p of `tests` tests can stay below alpha when Holm has corrected it.
+
+    >>> enough(1000, tests=3), enough(1000, tests=60)
+    (1000, 2400)
+    """
+    return max(samples, math.ceil(2 * tests / alpha))
 
 
 def holm(p: Sequence[float]) -> list[float]:
