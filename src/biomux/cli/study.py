@@ -110,7 +110,7 @@ def studying_seeds(given: str) -> tuple[int, ...]:
 
 
 def _report(folder: Path) -> None:
-    from biomux.cli.display import table
+    from biomux.cli.display import note, table
     from biomux.cli.studying import write_report
     from biomux.report import study, study_page
 
@@ -124,3 +124,5 @@ def _report(folder: Path) -> None:
             if isinstance(block, Grid):
                 table(block.columns, block.rows, title=block.title or section.title)
                 print(f"{block.below}\n" if block.below else "")
+    for alarm in content["alarms"]:
+        note(f"alarm: {alarm}")

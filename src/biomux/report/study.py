@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.errors import ScoreError
 from biomux.report.compare import spread
+from biomux.report.comparison_tables import p_value
 from biomux.scoring.rows import Rows, compare_rows, read_rows
 from biomux.scoring.significance import Comparison, holm
 
@@ -118,8 +119,30 @@ def report(found: Found) -> dict[str, Any]:
         "points": points,
         "values": values,
         "tests": tests,
+        "alarms": [told for one in tests if (told := _alarm(found, one))],
         "remarks": remarks,
     }
+
+
+def _alarm(found: Found, test: Mapping[str, Any]) -> str | None:
+    """What must be said of a system that learned several tasks, where it is significantly below one that learned this task alone."""
+
+    def alone(system: str) -> bool:
+        members = found.manifest["members"]
+        return all(
+            len(one["tasks"]) == 1 for one in members if one["system"] == system and test["task"] in one["tasks"]
+        )
+
+    first, second = test["first"], test["second"]
+    lower, higher = (second, first) if test["difference"] < 0 else (first, second)
+    if test["p_holm"] >= found.manifest["alpha"] or alone(lower) or not alone(higher):
+        return None
+    at = f" ({test['point']})" if test["point"] else ""
+    low, high = sorted((test["first_value"], test["second_value"]))
+    return (
+        f"{test['task']}{at}: {lower}, which learned several tasks, is {100 * (high - low):.2f} points below {higher}, which learned this one "
+        f"alone ({100 * low:.2f} against {100 * high:.2f}, p = {p_value(test['p_holm'])} by Holm)"
+    )
 
 
 def head(found: Found) -> dict[str, Any]:

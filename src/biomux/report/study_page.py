@@ -21,7 +21,9 @@ def page(found: Mapping[str, Any]) -> Page:
     """The page of a report.json of kind "study"."""
     tasks = list(dict.fromkeys(one["task"] for one in found["values"]))
     sections = [section(found, task) for task in tasks]
-    return Page(found["name"], found["about"], (*sections, *last_sections(found)), foot(found))
+    alarms = tuple(Notice(f"{one}.") for one in found.get("alarms", ()))
+    first = [Section("Negative transfer", "alarms", alarms)] if alarms else []
+    return Page(found["name"], found["about"], (*first, *sections, *last_sections(found)), foot(found))
 
 
 def section(found: Mapping[str, Any], task: str) -> Section:
