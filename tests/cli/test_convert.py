@@ -449,6 +449,19 @@ def test_all_withdrawn_citations_are_in_the_list_of_skipped(here: Path, capsys: 
     assert listed == [f"update.xml: {number} has been withdrawn" for number in range(30)]
 
 
+def test_answers_that_were_put_right_are_counted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = [{"text": "bats", "answer_start": place} for place in (5, 6)]
+    asked = [{"id": str(at), "question": "Who?", "answers": [one]} for at, one in enumerate(answers)]
+    paragraph = {"context": "From bats to us.", "qas": asked}
+    (here / "a.squad.json").write_text(json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]}))
+    assert convert("a.squad.json", "a.jsonl") == 0
+    assert "were found beside it: 1 (--option repair=false refuses them)" in told(capsys)
+    assert convert("a.jsonl", "b.squad.json") == 0
+    assert convert("b.squad.json", "b.jsonl") == 0
+    assert "beside it" not in told(capsys)
+    assert convert("a.squad.json", "c.jsonl", "--option", "repair=false") == 2
+
+
 def test_a_readme_beside_data_is_left_out_and_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "in").mkdir()
     (here / "in" / "a.tsv").write_text(CONLL)

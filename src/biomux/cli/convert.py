@@ -141,6 +141,11 @@ def command(
     note(
         f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {reading.spans:,} spans as {chosen.name}"
     )
+    if reading.repaired:
+        note(
+            f"answers that did not stand at their stated place, and were found beside it: {reading.repaired:,} "
+            "(--option repair=false refuses them)"
+        )
     deletions.report(skipped)
     losses.report()
     if skips:

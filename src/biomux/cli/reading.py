@@ -44,6 +44,8 @@ class Reading:
     formats: dict[str, int] = field(default_factory=dict)
     count: int = 0
     spans: int = 0
+    repaired: int = 0
+    """Answers that a reader found beside the place that the file states."""
     on_deleted: Callable[[str, str], None] | None = None
     """Told the name of a file and an id that the file says has been withdrawn (MEDLINE's daily updates do)."""
     _passed_over: list[FormatError] = field(default_factory=list)
@@ -86,6 +88,8 @@ class Reading:
         given = {name: value for name, value in self.options.items() if self._alone or name in known}
         options = reader_options(found, given)
         self._taken |= options.keys()
+        if "on_repaired" in inspect.signature(found.read).parameters:
+            options["on_repaired"] = self._repair
         if self.on_deleted is not None and "on_deleted" in inspect.signature(found.read).parameters:
             options["on_deleted"] = partial(self.on_deleted, source.name)
         if found.name not in self.formats:
@@ -121,6 +125,9 @@ class Reading:
         if self._passed_over:
             names = [str(error.where) for error in self._passed_over]
             note(f"passed over {len(names):,}, of no known format: {_first(names)}")
+
+    def _repair(self, answers: int) -> None:
+        self.repaired += answers
 
     def _left_out(self, name: str) -> None:
         self._about.append(name)

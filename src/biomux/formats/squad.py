@@ -37,8 +37,14 @@ _PARAGRAPH = ("context", "document_id", "qas")
 _QUESTION = ("id", "question", "answers", "is_impossible", "type")
 
 
-def read(source: Source, *, on_error: Callable[[FormatError], None] = stop, repair: bool = True) -> Iterator[Document]:
-    """A document a paragraph."""
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None] = stop,
+    repair: bool = True,
+    on_repaired: Callable[[int], None] | None = None,
+) -> Iterator[Document]:
+    """A document a paragraph. `on_repaired` is told how many answers of one were found beside their stated place."""
     number = 0
     stem = source.stem
     for line, article in items(source, key="data", on_error=on_error):
@@ -54,10 +60,12 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop, repa
             number += 1
             name = f"{title}:{count}" if isinstance(title, str) and title else f"{stem}:{number}"
             try:
-                document = _document(paragraph, about, name, where, repair, on_error)
+                document, repaired = _document(paragraph, about, name, where, repair, on_error)
             except FormatError as error:
                 on_error(error)
                 continue
+            if repaired and on_repaired is not None:
+                on_repaired(repaired)
             yield document
 
 
@@ -90,7 +98,7 @@ def _document(
     where: str,
     repair: bool,
     on_error: Callable[[FormatError], None],
-) -> Document:
+) -> tuple[Document, int]:
     context = field(paragraph, "context", str, where)
     raw_id = paragraph.get("document_id")
     metadata = {**about, **{key: value for key, value in paragraph.items() if key not in _PARAGRAPH}}
@@ -111,7 +119,7 @@ def _document(
         repaired += moved
     if repaired:
         metadata["repaired answers"] = repaired
-    return build(where, name, context, questions=tuple(questions), metadata=metadata)
+    return build(where, name, context, questions=tuple(questions), metadata=metadata), repaired
 
 
 def _question(raw: Any, context: str, where: str, repair: bool) -> tuple[Question, int]:
