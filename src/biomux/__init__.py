@@ -29,10 +29,11 @@ __all__ = [
 ]
 
 
-def load(path_or_name: str | Path | None = None, *, threads: int | None = None) -> Annotator:
+def load(path_or_name: str | Path | None = None, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
     """An annotator: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
 
-    A run is annotated with torch, as it was in training; that needs the `train` extra.
+    A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime, openvino, or
+    the faster of them; where openvino is installed, that is measured for some seconds the first time.
 
     >>> tagger = load()                                               # doctest: +SKIP
     >>> [span.type for span in tagger("Aspirin causes ulcers.").spans]  # doctest: +SKIP
@@ -42,7 +43,16 @@ def load(path_or_name: str | Path | None = None, *, threads: int | None = None) 
 
     folder = engine.find(path_or_name)
     if (folder / "manifest.json").exists() or not (folder / "model.json").exists():
-        return engine.load(folder, threads=threads)
+        return engine.load(folder, threads=threads, runtime=runtime)
+    if runtime != "auto":
+        from biomux.errors import UsageError
+
+        raise UsageError(
+            "BX001",
+            f"this is a run, and runs are annotated with torch, not {runtime}",
+            where=str(folder),
+            hint="leave the runtime out, or export the run and load the bundle",
+        )
     try:
         from biomux.learn.load import load_run
     except ModuleNotFoundError as error:

@@ -41,6 +41,7 @@ def report(**changed: Any) -> Report:
         "machine": MACHINE,
         "bundle": {"name": "some", "bytes": 17_000_000, "heads": 3},
         "threads": 2,
+        "runtime": "onnxruntime",
         "text": "invented abstracts",
         "latency": times([0.01, 0.02, 0.03]),
         "latency_words": 160,
@@ -88,7 +89,7 @@ def test_a_session_is_held_against_the_peaks() -> None:
 def test_the_report_is_json_and_lines() -> None:
     told = json.loads(json.dumps(report().to_json(), allow_nan=False))
     assert set(told) == {
-        "machine", "threads", "bundle", "text", "latency", "throughput", "shares", "padding", "session", "peak", "cold_start",
+        "machine", "threads", "runtime", "bundle", "text", "latency", "throughput", "shares", "padding", "session", "peak", "cold_start",
         "memory", "installed",
     }  # fmt: skip
     assert told["throughput"]["words_per_second"] == pytest.approx(1600)

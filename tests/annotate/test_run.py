@@ -303,3 +303,79 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes(tmp_path: 
     assert killed
     subprocess.run([*command, "-o", f"{tmp_path}/out/", "--workers", "2"], check=True, capture_output=True, timeout=120)
     assert contents(tmp_path / "out") == contents(tmp_path / "usual")
+
+
+def stopped(source: Path, target: str, settings: Settings) -> None:
+    """A job that ended after its first part."""
+
+    def stop(_: Step) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        annotate(source, target, settings=settings, listen=stop)
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenVINO as good as installed: what it would run, onnxruntime does."""
+    from biomux.engine import onnx, openvino, runtimes
+
+    monkeypatch.setattr(runtimes, "installed", lambda: True)
+    monkeypatch.setattr(openvino, "OpenVinoSession", onnx.OnnxSession)
+
+
+def runtime_of(target: Path) -> str:
+    name: str = json.loads((target / ".biomux" / "manifest.json").read_bytes())["job"]["--runtime"]
+    return name
+
+
+@pytest.mark.usefixtures("both")
+def test_a_stopped_run_goes_on_with_its_own_runtime(source: Path, tmp_path: Path) -> None:
+    bundle = str(tiny.bundle(tmp_path / "bundle"))
+    stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle, runtime="openvino"))
+    with pytest.raises(AnnotateError, match=r"BX605.*other values: --runtime"):
+        annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime="onnxruntime"))
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
+    assert runtime_of(tmp_path / "out") == "openvino"
+    steps: list[Step] = []
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), listen=steps.append)
+    assert not steps
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), restart=True)
+    assert runtime_of(tmp_path / "out") == "onnxruntime"
+
+
+@pytest.mark.usefixtures("both")
+def test_a_run_whose_runtime_is_gone_says_so(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from biomux.engine import runtimes
+
+    bundle = str(tiny.bundle(tmp_path / "bundle"))
+    stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle, runtime="openvino"))
+    monkeypatch.setattr(runtimes, "installed", lambda: False)
+    with pytest.raises(UsageError, match=r"BX003.*begun with openvino.*not installed.*pip install.*--restart"):
+        annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
+
+
+def test_a_run_from_before_runtimes_had_names_goes_on(source: Path, tmp_path: Path) -> None:
+    bundle = str(tiny.bundle(tmp_path / "bundle"))
+    stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle))
+    kept = tmp_path / "out" / ".biomux" / "job.json"
+    described = json.loads(kept.read_bytes())
+    del described["--runtime"]
+    kept.write_text(json.dumps(described))
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
+    assert runtime_of(tmp_path / "out") == "onnxruntime"
+
+
+def test_workers_use_the_runtime_that_was_chosen(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each asks for the name that it was given, and none chooses for itself."""
+    from biomux.annotate import run as running
+
+    seen: list[str] = []
+
+    def parts(parts: Any, work: Work, *, workers: int) -> Any:
+        seen.append(work.settings.runtime)
+        return ((part, annotate_part(part, work)) for part in parts)
+
+    monkeypatch.setattr(running, "annotate_parts", parts)
+    annotate(source, tmp_path / "out.jsonl", settings=Settings(bundle=str(tiny.bundle(tmp_path / "bundle"))), workers=2)
+    assert seen == ["onnxruntime"]

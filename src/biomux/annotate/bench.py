@@ -70,13 +70,19 @@ def measure(
     threads: int | None = None,
     budget: int | None = None,
     starts: int = 5,
+    runtime: str = "auto",
     tell: Callable[[str], None] = lambda _: None,
+    listen: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Measure a bundle on documents; `text` says what they are, `starts` how many processes are started to see how long that takes."""
-    described = machine.describe()
+    """Measure a bundle on documents; `text` says what they are, `starts` how many processes are started to see how long that takes.
+
+    `tell` hears what is being measured, `listen` how a runtime was chosen, where none is named.
+    """
     threads = all_threads.chosen(threads)
+    taken = load.runtime_of(folder, threads=threads, runtime=runtime, listen=listen)
+    described = machine.describe(also=(taken,))
     found = bundles.read(folder)
-    annotator = load.annotator(found, threads=threads)
+    annotator = load.annotator(found, threads=threads, runtime=taken)
     annotator = replace(annotator, budget=budget or annotator.budget)
     tell("latency")
     middle = sorted(documents, key=lambda document: len(document.text))[len(documents) // 2]
@@ -87,13 +93,14 @@ def measure(
     tell("matrix peak")
     peaks = tuple(peak.measure(one, threads=threads, seconds=max(0.3, seconds / 20)) for one in peak.PRECISIONS)
     tell("cold start")
-    began, one_text = fresh.starts(folder, number=starts, threads=threads)
+    began, one_text = fresh.starts(folder, number=starts, threads=threads, runtime=taken)
     tell("memory")
-    many = fresh.peak_memory(folder, some, threads=threads)
+    many = fresh.peak_memory(folder, some, threads=threads, runtime=taken)
     return Report(
         machine=described,
         bundle={"name": folder.name, "bytes": disk(folder), "heads": len(found.tasks)},
         threads=threads,
+        runtime=taken,
         text=text,
         latency=latency,
         latency_words=len(middle.text.split()),

@@ -83,6 +83,7 @@ class Report:
     machine: dict[str, Any]
     bundle: dict[str, Any]
     threads: int
+    runtime: str
     text: str
     latency: Times
     latency_words: int
@@ -109,6 +110,7 @@ class Report:
         return {
             "machine": self.machine,
             "threads": self.threads,
+            "runtime": self.runtime,
             "bundle": self.bundle,
             "text": self.text,
             "latency": {**asdict(self.latency), "words": self.latency_words},
@@ -168,6 +170,7 @@ class Report:
                 + ("" if of_int8 is None else f", {of_int8:.0%} of the int8 peak")
                 + ("" if attainable is None else f", {attainable:.0%} of what its mix of precisions allows"),
             ),
+            ("runtime", f"{self.runtime} {self.machine['versions'].get(self.runtime, '')}".rstrip()),
             ("matrix peak, GOP/s", f"{peaks} (onnxruntime, {self.threads} threads)"),
             (
                 "cold start",

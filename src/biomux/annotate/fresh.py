@@ -41,7 +41,7 @@ sys.exit(code)
 """
 
 
-def starts(folder: Path, *, number: int, threads: int) -> tuple[list[float], float | None]:
+def starts(folder: Path, *, number: int, threads: int, runtime: str) -> tuple[list[float], float | None]:
     """The seconds that each of several `biomux annotate "one sentence"` took, from its start to its end, and the most memory that one needed.
 
     One more before them fills the system's cache of files and does not count.
@@ -49,7 +49,7 @@ def starts(folder: Path, *, number: int, threads: int) -> tuple[list[float], flo
     spent, peaks = [], []
     for turn in range(number + 1):
         begun = time.perf_counter()
-        needed = _annotate(folder, ["--text", SENTENCE], threads=threads)
+        needed = _annotate(folder, ["--text", SENTENCE], threads=threads, runtime=runtime)
         if turn:
             spent.append(time.perf_counter() - begun)
             peaks.append(needed)
@@ -57,7 +57,7 @@ def starts(folder: Path, *, number: int, threads: int) -> tuple[list[float], flo
     return spent, max(known, default=None)
 
 
-def peak_memory(folder: Path, documents: Sequence[Document], *, threads: int) -> float | None:
+def peak_memory(folder: Path, documents: Sequence[Document], *, threads: int, runtime: str) -> float | None:
     """The most memory, in bytes, that a process needs to annotate the documents, or None where the system does not say."""
     write = formats.get("jsonl").write
     with tempfile.TemporaryDirectory() as place:
@@ -65,13 +65,13 @@ def peak_memory(folder: Path, documents: Sequence[Document], *, threads: int) ->
         if write is not None:
             with path.open("wb") as stream:
                 write(iter(documents), stream, on_loss=formats.ignore)
-        return _annotate(folder, [str(path)], threads=threads)
+        return _annotate(folder, [str(path)], threads=threads, runtime=runtime)
 
 
-def _annotate(folder: Path, arguments: list[str], *, threads: int) -> float | None:
+def _annotate(folder: Path, arguments: list[str], *, threads: int, runtime: str) -> float | None:
     with tempfile.TemporaryDirectory() as place:
         told = Path(place) / "peak.json"
-        options = ["--bundle", str(folder), "--threads", str(threads), "--format", "jsonl"]
+        options = ["--bundle", str(folder), "--threads", str(threads), "--runtime", runtime, "--format", "jsonl"]
         command = [sys.executable, "-c", PROGRAM, str(told), "annotate", *options, *arguments]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)  # noqa: S603
         if done.returncode:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from biomux.annotate.settings import Settings
 
 MANIFEST = "manifest.json"
+BEFORE = "onnxruntime"
+"""The runtime of jobs that do not name one: they were begun when there was no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,17 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> I
                     goal.path.rmdir()
 
 
+def begun_with(goal: Goal) -> str | None:
+    """The runtime of the run that is here, whole or not; None if there is none, or none that can be read."""
+    for path, inner in ((goal.manifest, "job"), (goal.work / "job.json", None)):
+        try:
+            kept = json.loads(path.read_bytes())
+            return str((kept[inner] if inner else kept).get("--runtime", BEFORE))
+        except (OSError, ValueError, KeyError, AttributeError):
+            continue
+    return None
+
+
 def clear(goal: Goal) -> None:
     """Take away what was needed only until the job was whole."""
     if not goal.parts:
@@ -178,6 +191,7 @@ def _must_be_ours(goal: Goal) -> None:
 
 
 def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
+    kept = {"--runtime": BEFORE, **kept}
     other = [name for name in {**kept, **described} if kept.get(name) != described.get(name)]
     if other:
         names = ", ".join({"biomux": "version of Biomux"}.get(name, name) for name in other)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,32 @@ class Step:
     fresh: bool
 
 
+def settled(
+    settings: Settings,
+    goal: Goal,
+    *,
+    threads: int | None = None,
+    restart: bool = False,
+    listen: Callable[[str], None] = lambda _: None,
+) -> Settings:
+    """The settings with the runtime by name: of the run that is to go on, else as asked for, else the faster one for so many threads."""
+    begun = None if restart or settings.runtime != "auto" else job.begun_with(goal)
+    if begun is None:
+        return settings.settled(threads=threads, listen=listen)
+    kept = replace(settings, runtime=begun)
+    if goal.manifest.is_file():
+        return kept
+    try:
+        return kept.settled()
+    except UsageError as error:
+        raise UsageError(
+            error.code,
+            f"the run that is here was begun with {begun}: {error.message}",
+            where=str(goal.path),
+            hint=f"{error.hint}, or begin anew with --restart",
+        ) from None
+
+
 def run(
     inputs: Inputs,
     goal: Goal,
@@ -63,6 +89,8 @@ def run(
         raise UsageError(
             "BX002", "the target is no ordinary file", where=str(goal.path), hint="use - or a pipe for that"
         )
+    own = threads or max(1, usable_cores() // workers)
+    settings = settled(settings, goal, threads=own, restart=restart)
     described = job.describe(inputs, settings, goal, part_size=part_size)
     with job.opened(goal, described, restart=restart) as needed:
         if not needed:
@@ -73,7 +101,7 @@ def run(
             settings=settings,
             format=goal.format if goal.parts else "jsonl",
             suffix=goal.suffix if goal.parts else ".jsonl",
-            threads=threads or max(1, usable_cores() // workers),
+            threads=own,
         )
         parts = cut(inputs.documents(), failures, characters=part_size, reached=lambda: inputs.done)
         made: dict[int, Done] = {}

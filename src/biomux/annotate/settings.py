@@ -19,7 +19,7 @@ LOADER = "biomux.engine.load:load"
 class Settings:
     """A bundle and what `Annotator.annotate` is asked for; plain values only.
 
-    `threshold` are pairs of a type and a score, "*" for all other types. `loader` names the function that makes the annotator
+    `threshold` are pairs of a type and a score, "*" for all other types. `runtime` is one of `biomux.engine.runtimes`; `loader` names the function that makes the annotator
     (`module:function`, called with the bundle and `threads`), should another runtime or a test bring its own.
     """
 
@@ -31,14 +31,30 @@ class Settings:
     resolve: bool = False
     abbreviations: bool = False
     strict: bool = False
+    runtime: str = "auto"
     loader: str = LOADER
 
-    def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
-        """Load the annotator."""
+    def settled(self, *, threads: int | None = None, listen: Callable[[str], None] = lambda _: None) -> Settings:
+        """The same with a runtime by name, which all who work on one output must share: the last digits of scores are each runtime's own."""
+        if self.loader != LOADER:
+            return self
+        from biomux.engine import load
+
+        return replace(self, runtime=load.runtime_of(self.bundle, threads=threads, runtime=self.runtime, listen=listen))
+
+    def annotator(
+        self,
+        *,
+        threads: int | None = None,
+        chunk: int | None = None,
+        listen: Callable[[str], None] = lambda _: None,
+    ) -> Annotator:
+        """Load the annotator; `listen` hears how a runtime was chosen, where none is named."""
         from importlib import import_module
 
         module, _, name = self.loader.partition(":")
-        made: Annotator = getattr(import_module(module), name)(self.bundle, threads=threads)
+        options: dict[str, Any] = {"runtime": self.runtime, "listen": listen} if self.loader == LOADER else {}
+        made: Annotator = getattr(import_module(module), name)(self.bundle, threads=threads, **options)
         return replace(made, strict=self.strict, chunk=chunk or made.chunk)
 
     def annotate(
@@ -100,4 +116,5 @@ class Settings:
             "resolve": self.resolve,
             "abbreviations": self.abbreviations,
             "strict": self.strict,
+            "runtime": self.runtime,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -110,6 +110,10 @@ def command(
             help="Threads of each process, at most one a core; else all cores are shared out.",
         ),
     ] = None,
+    runtime: Annotated[
+        Literal["auto", "onnxruntime", "openvino"],
+        typer.Option("--runtime", help="What runs the bundle; auto: openvino if installed and faster here."),
+    ] = "auto",
     part_size: Annotated[
         int,
         typer.Option(
@@ -158,6 +162,7 @@ def command(
         resolve=resolve,
         abbreviations=abbreviations,
         strict=strict,
+        runtime=runtime,
     )
     if output is not None and output != "-":
         if plain:
@@ -215,7 +220,8 @@ def _stream(
     inputs.places()
     losses = Losses(strict=False, at_once=False)
     writer = _writer(way, losses)
-    annotator = settings.annotator(threads=threads, chunk=20_000 if way in ("terminal", "plain") else None)
+    chunk = 20_000 if way in ("terminal", "plain") else None
+    annotator = settings.annotator(threads=threads, chunk=chunk, listen=note)
     found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
     if settings.precision is not None and settings.types is None:
         _tell_imprecise(annotator.imprecise(settings.precision, heads=settings.heads), settings.precision)
@@ -246,11 +252,14 @@ def _job(
 ) -> int:
     """Annotate into a file or folder, in parts. How many documents failed."""
     from biomux.annotate.inputs import Inputs
-    from biomux.annotate.run import Step, run
+    from biomux.annotate.run import Step, run, settled
+    from biomux.engine.threads import usable_cores
 
     inputs = Inputs(arguments, format=reading[0], texts=reading[1])
     workers, threads, part_size = shape
+    threads = threads or max(1, usable_cores() // workers)
     total = inputs.size()
+    settings = settled(settings, goal, threads=threads, restart=restart, listen=note)
     _tell_imprecise(settings.left_out(), settings.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
     kept = words = 0

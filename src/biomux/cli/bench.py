@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003 - typer looks at it
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -38,6 +38,10 @@ def command(
     starts: Annotated[
         int, typer.Option("--starts", metavar="N", min=1, help="Processes that are begun to measure the cold start.")
     ] = 5,
+    runtime: Annotated[
+        Literal["auto", "onnxruntime", "openvino"],
+        typer.Option("--runtime", help="What runs the bundle; auto: openvino if installed and faster here."),
+    ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="All figures as JSON.")] = False,
 ) -> None:
     """Measure how fast a bundle is on this machine.
@@ -63,7 +67,9 @@ def command(
         threads=threads,
         budget=budget,
         starts=starts,
+        runtime=runtime,
         tell=lambda what: note(f"measuring: {what}"),
+        listen=note,
     )
     if json:
         import orjson

@@ -94,7 +94,9 @@ def command(
     import biomux
     from biomux.cli.display import note, progress
     from biomux.cli.scores import listed, show
+    from biomux.engine.bundle import MANIFEST
     from biomux.engine.load import find
+    from biomux.engine.runtimes import REFERENCE
     from biomux.errors import UsageError
     from biomux.formats.source import folder_target
     from biomux.report import card as cards
@@ -110,7 +112,9 @@ def command(
     folder = find(model)
     if card:
         cards.check(folder)
-    annotator = biomux.load(folder, threads=threads)
+    # Figures are of the runtime that bundles are measured and verified with, whatever is faster here.
+    runtime = REFERENCE if (folder / MANIFEST).exists() else "auto"
+    annotator = biomux.load(folder, threads=threads, runtime=runtime)
     known = heads_of(annotator, folder)
     for name, kind in unscored(annotator):
         note(f"head {name!r} is not scored: heads of kind {kind!r} serve training, and no corpus says what is right")

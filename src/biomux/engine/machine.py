@@ -35,23 +35,26 @@ TELLING = (
 )
 """Flags of processors that decide how fast matrices are multiplied."""
 
+BF16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+"""Flags of processors that multiply matrices of bf16."""
+
 VERSIONS = ("numpy", "onnxruntime", "tokenizers")
 
 
 def describe(*, also: tuple[str, ...] = ()) -> dict[str, Any]:
     """Processor, cores, load and versions as plain data; `also` names more packages whose versions matter."""
-    info = _cpuinfo()
-    flags = set((info.get("flags") or info.get("Features") or "").split())
+    found = flags()
     return {
-        "processor": info.get("model name") or platform.processor() or platform.machine(),
+        "processor": processor(),
         "cores": os.cpu_count() or 1,
         "usable_cores": usable_cores(),
-        "flags": [flag for flag in TELLING if flag in flags],
+        "flags": [flag for flag in TELLING if flag in found],
         "memory_gb": _memory(),
         "load": _load(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "versions": {"biomux": __version__} | {name: found for name in (*VERSIONS, *also) if (found := _version(name))},
+        "versions": {"biomux": __version__}
+        | {name: stated for name in (*VERSIONS, *also) if (stated := version(name))},
     }
 
 
@@ -64,6 +67,22 @@ def line(machine: dict[str, Any]) -> str:
         f"{machine['processor']}, {machine['usable_cores']} of {machine['cores']} cores ({flags}){load}; "
         f"Python {machine['python']}, {versions}"
     )
+
+
+def processor() -> str:
+    """What the processor is called."""
+    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
+
+
+def flags() -> frozenset[str]:
+    """What the processor says it can do; nothing where it does not say."""
+    info = _cpuinfo()
+    return frozenset((info.get("flags") or info.get("Features") or "").split())
+
+
+def has_bf16() -> bool:
+    """Whether the processor multiplies matrices of bf16; one that does not emulates that, very slowly."""
+    return bool(BF16 & flags())
 
 
 def _cpuinfo() -> dict[str, str]:
@@ -91,7 +110,8 @@ def _load() -> float | None:
         return None
 
 
-def _version(name: str) -> str | None:
+def version(name: str) -> str | None:
+    """The version of a package that is installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
