@@ -38,7 +38,7 @@ class Operations:
         return float(self.int8_piece * int(batch.ids.size) + self.int8_word * len(batch.first))
 
     def fp32(self, batch: Batch) -> float:
-        """What is multiplied in fp32 for a batch."""
+        """What is multiplied in fp32 for a batch, or in bf16."""
         pieces, length = int(batch.ids.size), int(batch.ids.shape[1])
         return float(self.fp32_piece) * pieces + self.fp32_word * len(batch.first) + self.attention * pieces * length
 
@@ -48,23 +48,29 @@ def count(graph: bytes) -> Operations:
     reader = Reader(graph, "graph.onnx")
     model = reader.message((0, len(graph)), onnx_check._MODEL, "the model")
     inside = reader.message(model.place("graph") or (0, 0), onnx_check._GRAPH, "the graph")
-    shapes = onnx_check._constants(reader, inside.places.get("constant", []))
+    shapes, halves = onnx_check._constants(reader, inside.places.get("constant", []))
+    floats: dict[str, str] = {}
     width = shapes[onnx_check.PLACES_TABLE][1]
     int8_piece = fp32_piece = int8_word = fp32_word = attention = 0
     for place in inside.places.get("node", []):
         node = reader.message(place, onnx_check._NODE, "a node")
         operator = reader.text(node.place("operator"), longest=onnx_check.LONGEST_NAME)
-        if operator not in ("MatMul", "MatMulInteger"):
+        if operator not in ("Cast", "MatMul", "MatMulInteger"):
             continue
         read = [reader.text(name, longest=onnx_check.LONGEST_NAME) for name in node.places.get("input", [])]
-        shape = shapes.get(read[1])
+        if operator == "Cast":
+            if read[0] in halves:
+                floats[reader.text(node.place("output"), longest=onnx_check.LONGEST_NAME)] = read[0]
+            continue
+        matrix = floats.get(read[1], read[1])
+        shape = shapes.get(matrix)
         if shape is None:
             attention += 2 * width
         elif operator == "MatMulInteger":
             operations = 2 * shape[0] * shape[1]
-            int8_word += operations if read[1].startswith(HEADS) else 0
-            int8_piece += 0 if read[1].startswith(HEADS) else operations
-        elif read[1].startswith(HEADS):
+            int8_word += operations if matrix.startswith(HEADS) else 0
+            int8_piece += 0 if matrix.startswith(HEADS) else operations
+        elif matrix.startswith(HEADS):
             fp32_word += 2 * shape[0] * shape[1]
         else:
             fp32_piece += 2 * shape[0] * shape[1]

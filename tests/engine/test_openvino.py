@@ -1,0 +1,154 @@
+"""OpenVINO runs the same graphs with the same answers. Needs the extra `openvino`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+import tiny
+
+import biomux
+from biomux.document import Document
+from biomux.engine import bundle, load, race, remembered, runtimes
+from biomux.engine.packing import Batch, Specials
+from biomux.errors import BundleError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.engine.session import Session
+
+pytest.importorskip("openvino", reason="the extra `openvino` is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.bundle(tmp_path_factory.mktemp("openvino") / "bundle")
+
+
+@pytest.fixture(scope="module")
+def batches() -> list[Batch]:
+    return race.batches(tiny.tokenizer(), Specials(0, 2, 3), limit=tiny.LIMIT)
+
+
+def session(folder: Path, runtime: runtimes.Name = "openvino") -> Session:
+    found = bundle.read(folder)
+    return runtimes.open_session(found.graph, found.columns, threads=1, runtime=runtime)
+
+
+def test_it_says_what_onnxruntime_says(folder: Path, batches: list[Batch]) -> None:
+    for batch in batches:
+        expected, found = session(folder, "onnxruntime").run(batch), session(folder).run(batch)
+        assert list(expected) == list(found)
+        for head, rows in expected.items():
+            np.testing.assert_allclose(found[head], rows, atol=0.05)
+            assert not race.differs(rows, found[head])
+
+
+def test_an_annotator_finds_the_same(folder: Path) -> None:
+    documents = [Document(str(seed), tiny.text(40, seed=seed)) for seed in range(5)]
+    ours, other = (biomux.load(folder, threads=1, runtime=runtime) for runtime in ("onnxruntime", "openvino"))
+    for expected, found in zip(ours.annotate(documents), other.annotate(documents), strict=True):
+        assert [(s.start, s.end, s.type) for s in found.spans] == [(s.start, s.end, s.type) for s in expected.spans]
+
+
+def test_an_answer_does_not_depend_on_the_rows_beside_it(folder: Path, batches: list[Batch]) -> None:
+    batch, opened = batches[1], session(folder)
+    words = int(batch.words[0])
+    alone = Batch(batch.ids[:1], batch.mask[:1], batch.first[:words], batch.words[:1], batch.windows[:1])
+    whole, one = opened.run(batch), opened.run(alone)
+    for head, rows in one.items():
+        np.testing.assert_array_equal(rows, whole[head][:words])
+
+
+def test_answers_stay_when_others_are_asked_for(folder: Path, batches: list[Batch]) -> None:
+    opened = session(folder)
+    first = opened.run(batches[0])
+    kept = {head: rows.copy() for head, rows in first.items()}
+    opened.run(batches[1])
+    opened.run(batches[0])
+    for head, rows in first.items():
+        np.testing.assert_array_equal(rows, kept[head])
+
+
+def test_threads_may_share_it(folder: Path, batches: list[Batch]) -> None:
+    opened = session(folder)
+    expected = [opened.run(batch) for batch in batches]
+    wrong: list[str] = []
+
+    def work(shift: int) -> None:
+        for turn in range(9):
+            which = (turn + shift) % len(batches)
+            for head, rows in opened.run(batches[which]).items():
+                if not np.array_equal(rows, expected[which][head]):
+                    wrong.append(head)
+
+    crew = [threading.Thread(target=work, args=(shift,)) for shift in range(4)]
+    for one in crew:
+        one.start()
+    for one in crew:
+        one.join()
+    assert not wrong
+
+
+def test_a_batch_without_words_has_no_rows(folder: Path, batches: list[Batch]) -> None:
+    none = np.zeros(0, dtype=np.int64)
+    batch = Batch(batches[0].ids, batches[0].mask, none, np.zeros(1, dtype=np.int64), batches[0].windows)
+    assert [len(rows) for rows in session(folder).run(batch).values()] == [0, 0]
+
+
+def changed(folder: Path, name: str, value: float) -> bytes:
+    model = onnx.load_from_string(bundle.read(folder).graph)
+    tensor = next(one for one in model.graph.initializer if one.name == name)
+    tensor.raw_data = np.full(len(tensor.raw_data) // 4, value, np.float32).tobytes()
+    content: bytes = model.SerializeToString()
+    return content
+
+
+@pytest.mark.parametrize("value", [float("nan"), 1e30])
+def test_numbers_that_are_none_are_refused(folder: Path, batches: list[Batch], value: float) -> None:
+    columns = bundle.read(folder).columns
+    opened = runtimes.open_session(changed(folder, "heads.1.bias", value), columns, threads=1, runtime="openvino")
+    with pytest.raises(BundleError, match=r"BX540.*no usable numbers"):
+        opened.run(batches[0])
+
+
+def test_a_graph_that_does_not_open_is_an_error_of_ours(folder: Path, batches: list[Batch]) -> None:
+    columns = bundle.read(folder).columns
+    with pytest.raises(BundleError, match="BX540: the runtime cannot open the graph"):
+        runtimes.open_session(b"\x08\x0a", columns, runtime="openvino")
+    beyond = replace(batches[0], ids=np.array(["a"]))
+    with pytest.raises(BundleError, match="BX540: the runtime cannot run the graph"):
+        session(folder).run(beyond)
+
+
+def test_products_are_in_bf16_only_where_graph_and_processor_have_it(
+    folder: Path, tmp_path: Path, batches: list[Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from biomux.engine import machine
+    from biomux.engine.openvino import OpenVinoSession
+
+    half = tiny.bundle(tmp_path / "half", precision="bf16")
+    for place, has, precision in ((half, False, "f32"), (folder, True, "f32"), (half, True, "bf16")):
+        monkeypatch.setattr(machine, "has_bf16", lambda has=has: has)
+        found = bundle.read(place)
+        opened = OpenVinoSession(found.graph, found.columns, threads=1)
+        assert opened.precision == precision
+        expected = session(place, "onnxruntime").run(batches[0])
+        for head, rows in opened.run(batches[0]).items():
+            np.testing.assert_allclose(rows, expected[head], atol=0.5 if precision == "bf16" else 1e-3)
+
+
+def test_auto_measures_both_and_takes_one(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(remembered.VARIABLE, str(tmp_path))
+    monkeypatch.setattr(race, "SECONDS", 0.3)
+    heard: list[str] = []
+    taken = load.runtime_of(folder, threads=1, listen=heard.append)
+    assert taken in ("onnxruntime", "openvino")
+    assert heard[-1].endswith(f"times as fast: {taken} is taken")
+    assert load.runtime_of(folder, threads=1) == taken
+    assert len(list(tmp_path.iterdir())) == 1
