@@ -29,11 +29,11 @@ SHOWN = 14
 class ProfiledSession:
     """A session under onnxruntime's profiler."""
 
-    def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int, place: Path) -> None:
+    def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, place: Path) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_profiling, options.profile_file_prefix = True, str(place / "profile")
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         self._columns = dict(columns)
@@ -90,7 +90,7 @@ def tables(name: str | None, *, seconds: float, threads: int, place: Path) -> li
 
 def _operators(folder: Path, documents: Sequence[Document], *, threads: int, place: Path) -> Table:
     found = bundles.read(folder)
-    session = ProfiledSession(found.graph, found.columns, threads=threads, place=place)
+    session = ProfiledSession(found.graph, found.columns, place=place)
     for _ in replace(load.annotator(found, threads=threads), session=session).annotate(documents):
         pass
     spent = session.by_operator()

@@ -163,5 +163,5 @@ def test_the_machine_is_described_in_one_line() -> None:
 
 @given(st.integers(1, 512))
 def test_rows_are_padded_little(size: int) -> None:
-    assert 0 <= padded(size) - size < (4 if size <= 128 else 8)
+    assert 0 <= padded(size) - size < (2 if size <= 128 else 4)
     assert padded(padded(size)) == padded(size)

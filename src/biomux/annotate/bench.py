@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 import time
 from dataclasses import replace
 from importlib import metadata
@@ -40,25 +41,36 @@ if TYPE_CHECKING:
 
 
 class TimedSession:
-    """A session that keeps account of what runs through it."""
+    """A session that keeps account of what runs through it. `seconds` is the time in which at least one batch was inside."""
 
     def __init__(self, session: Session, counted: Operations) -> None:
         self.session, self.counted = session, counted
+        self.at_once: int = getattr(session, "at_once", 1)
         self.seconds = 0.0
         self.pieces = self.padded = self.batches = 0
         self.int8 = self.fp32 = 0.0
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._since = 0.0
 
     def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
         """What the session inside gives."""
-        begun = time.perf_counter()
-        found = self.session.run(batch)
-        self.seconds += time.perf_counter() - begun
-        self.batches += 1
-        self.pieces += int(batch.mask.sum())
-        self.padded += batch.ids.size
-        self.int8 += self.counted.int8(batch)
-        self.fp32 += self.counted.fp32(batch)
-        return found
+        with self._lock:
+            if not self._inside:
+                self._since = time.perf_counter()
+            self._inside += 1
+        try:
+            return self.session.run(batch)
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    self.seconds += time.perf_counter() - self._since
+                self.batches += 1
+                self.pieces += int(batch.mask.sum())
+                self.padded += batch.ids.size
+                self.int8 += self.counted.int8(batch)
+                self.fp32 += self.counted.fp32(batch)
 
 
 def measure(
@@ -142,7 +154,8 @@ def throughput(
 ) -> Throughput:
     """Annotate and write the documents, again and again for so long, and take the time of each stage.
 
-    The session is timed inside the whole. The stages before it are run once more by themselves; what then remains of the whole is decoding.
+    The session is timed inside the whole. The stages before it are run once more by themselves; what then remains of the whole is decoding, as far as the
+    session waits for it.
     """
     from biomux import formats
 

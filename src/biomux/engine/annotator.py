@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biomux.document import Document
-from biomux.engine import choice, coverage, stretches
+from biomux.engine import at_once, choice, coverage, stretches
 from biomux.engine.asking import ask
 from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.errors import AnnotateError, BiomuxError, UsageError
@@ -279,8 +279,7 @@ class Annotator:
                     )
         found: list[list[Span]] = [[] for _ in sentences_pieces]
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]] = {}
-        for batch in pack(cut, specials=self.specials, budget=self.budget):
-            logits = self.session.run(batch)
+        for batch, logits in at_once.run(self.session, pack(cut, specials=self.specials, budget=self.budget)):
             ends = np.cumsum(batch.words)
             for task in tasks:
                 rows = softmax(logits[task.name], (self.temperatures or {}).get(task.name, 1.0))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biomux.engine import at_once
 from biomux.engine.packing import pack_readings
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def ask(
     readings = [task.readings(document, tokenizer, limit=limit) for document in documents]
     flat = [reading for group in readings for reading in group]
     logits: dict[int, NDArray[np.float32]] = {}
-    for batch in pack_readings(flat, specials=specials, budget=budget):
-        rows = session.run(batch)[task.name] / np.float32(temperature)
+    for batch, answered in at_once.run(session, pack_readings(flat, specials=specials, budget=budget)):
+        rows = answered[task.name] / np.float32(temperature)
         members = batch.windows.tolist()
         logits.update(zip(members, split(rows, task.unit, batch, [flat[one] for one in members]), strict=True))
     at = 0

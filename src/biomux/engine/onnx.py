@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 
 class OnnxSession:
-    """Runs a bundle's graph. `columns` are each head's logits among all."""
+    """Runs a bundle's graph, each batch on one thread, `at_once` of them side by side. `columns` are each head's logits among all."""
 
     def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int | None = None) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = all_threads.chosen(threads)
+        self.at_once = all_threads.chosen(threads)
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         try:
