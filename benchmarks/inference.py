@@ -300,7 +300,7 @@ def openvino(content: bytes, threads: int) -> Callable[[Sequence[Batch]], object
     from openvino import Core
 
     core = Core()
-    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads}
+    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
     request = core.compile_model(core.read_model(content), "CPU", settings).create_infer_request()
     return lambda batches: [request.infer(inputs(batch))[0] for batch in batches]
 

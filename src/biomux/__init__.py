@@ -29,16 +29,33 @@ __all__ = [
 ]
 
 
-def load(path_or_name: str | Path | None = None, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
+def load(
+    path_or_name: str | Path | None = None,
+    *,
+    threads: int | None = None,
+    budget: int | None = None,
+    runtime: str = "auto",
+) -> Annotator:
     """An annotator: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
 
     A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime, openvino, or
-    the faster of them; where openvino is installed, that is measured for some seconds the first time.
+    the faster of them; where openvino is installed, that is measured for some seconds the first time. `threads` and `budget`, the pieces of a
+    batch, are the engine's own choice unless given: they change the speed and no answer.
 
     >>> tagger = load()                                               # doctest: +SKIP
     >>> [span.type for span in tagger("Aspirin causes ulcers.").spans]  # doctest: +SKIP
     ['chemical', 'disease']
     """
+    from dataclasses import replace
+
+    if budget is not None:
+        if budget < 1:
+            from biomux.errors import UsageError
+
+            raise UsageError(
+                "BX001", f"a batch of {budget} pieces cannot be", hint="give at least 1, or leave it to the engine"
+            )
+        return replace(load(path_or_name, threads=threads, runtime=runtime), budget=budget)
     from biomux.engine import load as engine
 
     folder = engine.find(path_or_name)

@@ -45,3 +45,13 @@ def test_a_run_needs_the_train_extra(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UsageError, match=r"BX003.*biomux\[train\]"):
         biomux.load(tiny.run(tmp_path / "run"))
+
+
+def test_the_size_of_batches_changes_no_answer_and_must_be_possible(tmp_path: Path) -> None:
+    folder = str(tiny.bundle(tmp_path / "bundle"))
+    text = "aspirin and acute fever. " * 40
+    small, large = biomux.load(folder, budget=8), biomux.load(folder, budget=4096)
+    assert (small.budget, large.budget) == (8, 4096)
+    assert small(text) == large(text)
+    with pytest.raises(UsageError, match="a batch of 0 pieces"):
+        biomux.load(folder, budget=0)

@@ -26,7 +26,7 @@ decisions**: nobody has shown that it is fit for them, and text about patients w
 
 - It finds mentions of the types below and links none of them to a database.
 - Each head knows its own corpus's idea of a type, its annotators' habits and their mistakes. Heads disagree where corpora do.
-- It was measured on the development parts of the same corpora. On other text (full articles, reports, other fields) expect less.
+- It was measured on held-out parts of the same corpora. On other text (full articles, reports, other fields) expect less.
 - A score is the smallest probability among a mention's words, after the temperature below. It is no measure of truth.
 """
 
@@ -89,17 +89,21 @@ def _heads(recipe: Recipe, tasks: Sequence[Tagging], temperatures: Mapping[str, 
 
 def _types(chosen: Mapping[str, Chosen]) -> str:
     """Each plain type: its rule, what the rule reached on development data, and what the rules that lost reached."""
-    rows = []
+    rows, never = [], []
     for name, found in chosen.items():
         labels = sorted(found.table, key=found.mean, reverse=True)
         others = ", ".join(f"{label} {100 * found.mean(label):.1f}" for label in labels[1:4])
         behind = ", ".join(f"{head}/{type_}" for head, type_ in found.merge.used)
         rows.append((name, labels[0], behind, f"{100 * found.mean(labels[0]):.1f}", others or "–"))
+        if not found.mean(labels[0]):
+            never.append(name)
     said = (
         "A plain type is made of heads by the rule with the best mean strict F1 over the development parts of all corpora that annotate it, "
         "each counting alike; a head speaks about the other corpora's text too. Corpora draw boundaries differently, so these means are below "
         "what each head reaches at home."
     )
+    if never:
+        said += f" Not to be counted on: {', '.join(never)}. None of their mentions there, if there were any, was found; corpora have few of them."
     return said + "\n\n" + _table(("type", "rule", "heads behind it", "mean F1", "next best rules"), rows)
 
 
