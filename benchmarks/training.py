@@ -26,7 +26,7 @@ from benchmarks import models
 from benchmarks.contest import Table, describe, report
 from biomux.annotate.bench_report import times
 from biomux.engine import peak
-from biomux.engine.packing import Specials
+from biomux.engine.packing import Specials, padded
 from biomux.engine.threads import usable_cores
 from biomux.learn import loop
 from biomux.learn.batches import collate, epoch_batches
@@ -226,11 +226,17 @@ def kind(operator: str) -> str:
     return next((name for name, parts in KINDS.items() if any(part in operator for part in parts)), "other operators")
 
 
+def laid_out(examples: Sequence[Example], drawn: Sequence[Sequence[int]]) -> int:
+    """The pieces of all batches, padding included."""
+    return sum(len(batch) * padded(max(examples[member].reading.size for member in batch)) for batch in drawn)
+
+
 def compare(size: models.Size, examples: Sequence[Example], *, budget: int, rounds: int, bf16: bool) -> Table:
     """All in turn, so many rounds."""
     made = models.weights(size)
     pieces = sum(example.reading.size for example in examples)
-    batches = len(epoch_batches(examples, REGIMES["single"]({"task": "cross-entropy"}).draw, epoch=0, epochs=1, budget=budget, seed=1))  # fmt: skip
+    drawn = epoch_batches(examples, REGIMES["single"]({"task": "cross-entropy"}).draw, epoch=0, epochs=1, budget=budget, seed=1)  # fmt: skip
+    batches, padding = len(drawn), 1 - pieces / laid_out(examples, drawn)
     rows = max(1, round(len(examples) / batches))
     spent: dict[str, list[float]] = {"Biomux": [], "Trainer": [], "Trainer, grouped by length": []}
     for turn in range(rounds + 1):
@@ -253,7 +259,7 @@ def compare(size: models.Size, examples: Sequence[Example], *, budget: int, roun
         for name, found in spent.items()
     ]
     notes = (
-        f"{len(examples):,} sentences, {pieces:,} pieces, {batches} batches of at most {budget} pieces; the Trainer: {rows} rows a batch. "
+        f"{len(examples):,} sentences, {pieces:,} pieces, {batches} batches of at most {budget} pieces, {100 * padding:.1f} % of them padding; the Trainer: {rows} rows a batch. "
         f"Medians of {rounds} rounds. Peak in this run: {best / 1e9:,.0f} GFLOP/s ({'bf16' if bf16 else 'fp32'}, torch, {torch.get_num_threads()} threads).",
     )
     return Table(
