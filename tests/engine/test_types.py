@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.document import Span
+from biomux.engine import types
 from biomux.engine.types import Merge, above, flat, merge, parse, rounded, threshold_for
 from biomux.errors import BundleError, UsageError
 
@@ -182,3 +184,9 @@ def test_a_bundles_table_is_read() -> None:
 def test_a_table_that_cannot_be_is_refused(entry: object) -> None:
     with pytest.raises(BundleError, match="BX515"):
         parse({"gene": entry}, SOURCES)
+
+
+def test_a_copy_loses_nothing() -> None:
+    whole = Span(1, 9, "a", 0.5, "head", ("MESH:1",), ((1, 3), (5, 9)), "T1", {"note": "x"})
+    assert types._copy(whole, "a", 0.5) == whole
+    assert all(getattr(whole, field.name) != getattr(Span(0, 0, ""), field.name) for field in dataclasses.fields(Span))

@@ -281,9 +281,10 @@ class Annotator:
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]] = {}
         for batch, logits in at_once.run(self.session, pack(cut, specials=self.specials, budget=self.budget)):
             ends = np.cumsum(batch.words)
+            begins = ends - batch.words
             for task in tasks:
                 rows = softmax(logits[task.name], (self.temperatures or {}).get(task.name, 1.0))
-                self._decode(task, rows, batch.windows, ends, places, sentences_pieces, found, partial)
+                self._decode(task, rows, batch.windows, begins, ends, places, sentences_pieces, found, partial)
         by_name = {task.name: task for task in tasks}
         for (index, head), parts in sorted(partial.items()):
             rows = np.concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
@@ -295,19 +296,16 @@ class Annotator:
         task: Tagging,
         rows: NDArray[np.float32],
         members: NDArray[np.int64],
+        begins: NDArray[np.int64],
         ends: NDArray[np.int64],
         places: Sequence[tuple[int, Window]],
         sentences_pieces: Sequence[Pieces],
         found: list[list[Span]],
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]],
     ) -> None:
-        busy = (
-            np.add.reduceat(rows.argmax(axis=1) > 0, np.append(0, ends[:-1])[ends > np.append(0, ends[:-1])])
-            if len(rows)
-            else ()
-        )
+        busy = np.add.reduceat(rows.argmax(axis=1) > 0, begins[ends > begins]).tolist() if len(rows) else []
         order = 0
-        for member, end, begin in zip(members, ends, np.append(0, ends[:-1]), strict=True):
+        for member, begin, end in zip(members.tolist(), begins.tolist(), ends.tolist(), strict=True):
             index, window = places[member]
             piece = sentences_pieces[index]
             if end == begin:

@@ -206,21 +206,22 @@ class Tagging:
     def spans(self, tags: NDArray[np.intp], probabilities: NDArray[np.float32], pieces: Pieces) -> list[Span]:
         """The mentions of a valid tag sequence."""
         found: list[Span] = []
-        inside = np.flatnonzero(tags)
-        if not len(inside):
-            return found
+        said = tags.tolist()
+        chosen = probabilities[np.arange(len(said)), tags].tolist()
         stride = 2 if self.scheme == "bio" else 4
-        position = (tags - 1) % stride
-        begins = (position == 0) if stride == 2 else (position == 0) | (position == 3)
-        starts = [int(index) for index in inside if begins[index]]
-        for order, start in enumerate(starts):
-            limit = starts[order + 1] if order + 1 < len(starts) else len(tags)
+        opening = (1,) if stride == 2 else (1, 0)  # what B (and S) leave of a division by the stride
+        start = 0
+        while start < len(said):
+            if said[start] % stride not in opening or not said[start]:
+                start += 1
+                continue
             end = start + 1
-            while end < limit and tags[end]:
+            while end < len(said) and said[end] and said[end] % stride not in opening:
                 end += 1
-            score = float(probabilities[np.arange(start, end), tags[start:end]].min())
-            type_ = self.types[(int(tags[start]) - 1) // stride]
-            found.append(Span(int(pieces.starts[start]), int(pieces.ends[end - 1]), type_, score=score, head=self.name))
+            type_ = self.types[(said[start] - 1) // stride]
+            place = int(pieces.starts[start]), int(pieces.ends[end - 1])
+            found.append(Span(*place, type_, score=min(chosen[start:end]), head=self.name))
+            start = end
         return found
 
 
