@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 from biomux.document import Document, Passage
 from biomux.engine.coverage import gaps, unread
 from biomux.engine.load import load
+from biomux.engine.session import failed
 from biomux.engine.types import Merge
-from biomux.errors import AnnotateError, BiomuxError, UsageError
+from biomux.errors import AnnotateError, BiomuxError, BundleError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -199,6 +201,41 @@ def test_what_a_session_raises_is_told_of_its_document() -> None:
     assert failed[0].startswith("BX603: document '2': cannot be annotated: RuntimeError: no velarin")
     with pytest.raises(AnnotateError, match="BX603"):
         list(annotator.annotate(documents))
+
+
+def test_a_runtime_that_fails_is_told_of_the_document() -> None:
+    class Choosy(stub.RuleSession):
+        def run(self, batch: Any) -> Any:
+            if (batch.ids == tiny.PIECES.index("velarin")).any():
+                raise failed("run", ValueError("no velarin"))
+            return super().run(batch)
+
+    annotator = replace(stub.annotator(), session=Choosy())
+    documents = [Document("1", "aspirin"), Document("2", "velarin"), Document("3", "fever")]
+    told: list[BiomuxError] = []
+    done = list(annotator.annotate(documents, on_error=lambda _, error: told.append(error)))
+    assert [document.id for document in done] == ["1", "3"]
+    assert [(error.code, error.where) for error in told] == [("BX540", "document '2'")]
+    with pytest.raises(BundleError, match="BX540: document '2': the runtime cannot run the graph: no velarin"):
+        list(annotator.annotate(documents))
+
+
+def test_an_answer_that_cannot_be_decoded_leaves_no_threads_behind() -> None:
+    class Blank(stub.RuleSession):
+        at_once = 2
+
+        def run(self, batch: Any) -> Any:
+            super().run(batch)
+            return {}
+
+    annotator = replace(stub.annotator(), session=Blank(), budget=1)
+    told: list[BiomuxError] = []  # errors that are kept, and with them the frames that they went through
+    before = threading.active_count()
+    assert not list(
+        annotator.annotate([Document("1", "Aspirin. Fever. Aspirin.")], on_error=lambda _, error: told.append(error))
+    )
+    assert told[0].code == "BX603"
+    assert threading.active_count() == before
 
 
 def test_strict_refuses_what_was_not_wholly_read() -> None:

@@ -161,7 +161,7 @@ class Annotator:
             try:
                 done = self._annotate(group, chosen, abbreviations=abbreviations)
             except Exception as error:
-                if on_error is None and isinstance(error, BiomuxError):
+                if on_error is None and isinstance(error, BiomuxError) and error.where:
                     raise
                 yield from self._one_by_one(group, chosen, abbreviations=abbreviations, on_error=on_error or _raise)
             else:
@@ -206,7 +206,7 @@ class Annotator:
             try:
                 done = self._annotate([document], chosen, abbreviations=abbreviations)
             except BiomuxError as error:
-                on_error(document, error)
+                on_error(document, _placed(error, document))
             except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
                 message = f"cannot be annotated: {type(error).__name__}: {error}"
                 where = f"document {document.id!r}"
@@ -358,6 +358,15 @@ def _must_be_text(document: Document) -> None:
             where=f"document {document.id!r}",
             hint="repair the text",
         ) from None
+
+
+def _placed(error: BiomuxError, document: Document) -> BiomuxError:
+    """The error with a place: a runtime that fails does not know whose batch it is."""
+    if error.where:
+        return error
+    told = type(error)(error.code, error.message, where=f"document {document.id!r}", hint=error.hint)
+    told.__cause__ = error
+    return told
 
 
 def _must_be_read(document: Document) -> None:
