@@ -193,6 +193,26 @@ def test_what_cannot_be_kept_is_no_error(
     assert heard[-1].endswith("that cannot be kept, so name it with --runtime next time")
 
 
+def test_what_cannot_be_kept_is_measured_once_in_a_process(
+    made: bundle.Bundle, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.write_text("a file in place of the folder")
+    measured = Measured(monkeypatch, race.Outcome(2.0, 1, 0))
+    assert choose(made)[0] == "openvino"
+    assert choose(made) == ("openvino", [])
+    assert measured.times == 1
+
+
+def test_an_install_that_is_broken_is_told_and_tried_again(
+    made: bundle.Bundle, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = Measured(monkeypatch, UsageError("BX003", "openvino cannot be imported: no libtbb"))
+    assert choose(made)[1][-1] == "openvino cannot be imported: no libtbb: onnxruntime is taken"
+    assert not cache.exists()
+    measured.outcome = race.Outcome(2.0, 1, 0)
+    assert choose(made)[0] == "openvino"
+
+
 def test_where_nothing_may_be_kept_nothing_is_measured(
     made: bundle.Bundle, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +232,23 @@ def test_the_usual_folder_is_the_systems(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert remembered.folder() == tmp_path / ".cache" / "biomux"
     monkeypatch.setattr(sys, "platform", "darwin")
     assert remembered.folder() == tmp_path / "Library" / "Caches" / "biomux"
+
+
+def test_a_user_without_a_home_has_a_folder_only_if_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def none(*_: object) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setenv(remembered.VARIABLE, "~nobody-of-that-name/cache")
+    assert remembered.folder() is None
+    monkeypatch.delenv(remembered.VARIABLE)
+    monkeypatch.setattr("pathlib.Path.home", none)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert remembered.folder() == tmp_path / "biomux"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert remembered.folder() is None
 
 
 def test_without_openvino_auto_is_onnxruntime_and_measures_nothing(

@@ -1,6 +1,6 @@
 """What was found out about this machine once and need not be found out again: small JSON files in the user's folder for such things.
 
-A file that is damaged, or of something else, says nothing; one that cannot be written is done without.
+A file that is damaged, or of something else, says nothing; what cannot be written is remembered until the process ends.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ VARIABLE = "BIOMUX_CACHE"
 
 LARGEST = 64 * 1024
 
+_unwritten: dict[Path, str] = {}
+"""What the files would hold that could not be written."""
+
 
 def folder() -> Path | None:
     """The folder; None where nothing shall be kept. It may not be there yet."""
     named = os.environ.get(VARIABLE)
-    if named:
-        return None if named == "off" else Path(named).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    if not base and sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA")
+    base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     try:
-        usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-        return (Path(base) if base else usual) / "biomux"
-    except RuntimeError:  # a user without a home
+        if named:
+            return None if named == "off" else Path(named).expanduser()
+        if base:
+            return Path(base) / "biomux"
+        return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "biomux"
+    except RuntimeError:  # a user without a home, or ~ before the name of no user
         return None
 
 
@@ -43,8 +45,7 @@ def recall(what: str, key: Mapping[str, Any]) -> dict[str, Any] | None:
     if path is None:
         return None
     try:
-        with path.open("rb") as stream:
-            value = json.loads(stream.read(LARGEST))
+        value = json.loads(_unwritten.get(path) or _read(path))
     except (OSError, ValueError, RecursionError):
         return None
     usable = isinstance(value, dict) and value.get("key") == dict(key) and isinstance(value.get("value"), dict)
@@ -68,8 +69,15 @@ def keep(what: str, key: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
             Path(fresh).unlink(missing_ok=True)
             raise
     except OSError:
+        _unwritten[path] = content
         return False
+    _unwritten.pop(path, None)
     return True
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(LARGEST)
 
 
 def _path(what: str, key: Mapping[str, Any]) -> Path | None:

@@ -92,20 +92,22 @@ def choose(
         return OTHER if kept["runtime"] == OTHER else REFERENCE
     listen(f"measuring, once for this bundle and machine, whether {OTHER} is faster than {REFERENCE}: some seconds")
     taken, why, told = _measured(graph, columns, batches(), threads)
-    there = remembered.keep(KEPT, key, {"runtime": taken, **told})
+    there = told is None or remembered.keep(KEPT, key, {"runtime": taken, **told})
     listen(f"{why}: {taken} is taken" + ("" if there else "; that cannot be kept, so name it with --runtime next time"))
     return taken
 
 
 def _measured(
     graph: bytes, columns: Columns, batches: Sequence[Batch], threads: int | None
-) -> tuple[Name, str, dict[str, float | str]]:
-    """The runtime to take, why, and what to remember with it."""
+) -> tuple[Name, str, dict[str, float | str] | None]:
+    """The runtime to take, why, and what to remember with it; None where that may be otherwise the next time."""
     from biomux.engine.race import race
 
     reference = open_session(graph, columns, threads=threads)
     try:
         outcome = race(reference, open_session(graph, columns, threads=threads, runtime=OTHER), batches)
+    except UsageError as error:  # a broken install, which may be repaired without a change of version
+        return REFERENCE, error.message, None
     except BiomuxError as error:
         return REFERENCE, f"{OTHER} cannot run it", {"error": error.message}
     told: dict[str, float | str] = {"speed": round(outcome.speed, 3), "differing": outcome.differing}
