@@ -355,6 +355,21 @@ def test_a_run_whose_runtime_is_gone_says_so(source: Path, tmp_path: Path, monke
         annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
 
 
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize("runtime", ["auto", "openvino"])
+def test_a_whole_run_needs_its_runtime_no_more(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime: str
+) -> None:
+    from biomux.engine import runtimes
+
+    bundle = str(tiny.bundle(tmp_path / "bundle"))
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime="openvino"))
+    monkeypatch.setattr(runtimes, "installed", lambda: False)
+    steps: list[Step] = []
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime=runtime), listen=steps.append)
+    assert not steps
+
+
 def test_a_run_from_before_runtimes_had_names_goes_on(source: Path, tmp_path: Path) -> None:
     bundle = str(tiny.bundle(tmp_path / "bundle"))
     stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle))

@@ -52,12 +52,13 @@ def settled(
     listen: Callable[[str], None] = lambda _: None,
 ) -> Settings:
     """The settings with the runtime by name: of the run that is to go on, else as asked for, else the faster one for so many threads."""
-    begun = None if restart or settings.runtime != "auto" else job.begun_with(goal)
-    if begun is None:
+    begun = None if restart else job.begun_with(goal)
+    named = settings.runtime != "auto"
+    kept = settings if named or begun is None else replace(settings, runtime=begun)
+    if begun is not None and goal.manifest.is_file():
+        return kept  # it is whole, so none will be run
+    if named or begun is None:
         return settings.settled(threads=threads, listen=listen)
-    kept = replace(settings, runtime=begun)
-    if goal.manifest.is_file():
-        return kept
     try:
         return kept.settled()
     except UsageError as error:
