@@ -307,6 +307,14 @@ def half_constants_only(model: Any) -> None:
     model.graph.node.append(helper.make_node("MatMul", ["tall.float", "wide.float"], ["bomb"]))
 
 
+def half_to_two_types(model: Any) -> None:
+    """A Cast that says what it makes twice: a check and a runtime might each believe another one."""
+    half(model, "half", 4)
+    made = helper.make_node("Cast", ["half"], ["more"], to=onnx.TensorProto.INT64)
+    made.attribute.append(helper.make_attribute("to", onnx.TensorProto.FLOAT))
+    model.graph.node.append(made)
+
+
 def half_data(model: Any) -> None:
     half(model, "half", 4)
     model.graph.initializer[-1].raw_data += b"12"
@@ -479,6 +487,7 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "bf16 picked from": ("BX531", in_graph(half_beside)),
     "bf16 made whole numbers": ("BX531", in_graph(half_to_whole)),
     "bf16 made floats twice": ("BX531", in_graph(half_twice)),
+    "bf16 made two types": ("BX533", in_graph(half_to_two_types)),
     "bf16 with more data than its shape": ("BX531", in_graph(half_data)),
     "a bomb behind bf16": ("BX532", in_graph(half_constants_only)),
     "a product that fills memory": ("BX532", in_graph(constants_only)),

@@ -181,7 +181,10 @@ def _nodes(reader: Reader, places: list[Place], constants: set[str], halves: set
         operator = reader.text(node.place("operator"), longest=LONGEST_NAME)
         if operator not in OPERATORS or reader.text(node.place("domain"), longest=LONGEST_NAME):
             reader.refuse("BX523", f"the operator {operator!r} is not among those that a bundle may have")
-        attributes = dict(_attribute(reader, place, operator) for place in node.places.get("attribute", []))
+        listed = node.places.get("attribute", [])
+        attributes = dict(_attribute(reader, place, operator) for place in listed)
+        if len(attributes) != len(listed):
+            reader.refuse("BX533", f"a node of kind {operator} has an attribute more than once")
         read = [reader.text(name, longest=LONGEST_NAME) for name in node.places.get("input", [])]
         made = [reader.text(name, longest=LONGEST_NAME) for name in node.places.get("output", [])]
         if len(read) > MOST_NODE_INPUTS or len(made) > MOST_NODE_INPUTS:
