@@ -307,6 +307,8 @@ def test_products_of_bf16_are_measured_on_any_processor(run: Path) -> None:
     assert np.abs(measured - exact).mean() > np.abs(shipped - exact).mean() > 0
     near = np.float32(1) + np.float32(2**-8)  # halfway between two: to the even one
     assert to_bf16(np.array([near, -near, 0, 3e38], np.float32)).tolist() == [0x3F80, 0xBF80, 0, 0x7F62]
+    none = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0x7FC00000], np.uint32).view(np.float32)
+    assert to_bf16(none).tolist() == [0x7FC0] * 4
 
 
 def test_bf16_goes_through_the_gate(run: Path, corpora: Path, tmp_path: Path) -> None:

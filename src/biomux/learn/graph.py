@@ -142,8 +142,11 @@ def to_bf16(value: Floats) -> NDArray[np.uint16]:
     >>> [hex(bits) for bits in to_bf16(np.array([1.0, 1.00390625, 1.01171875], np.float32))]
     ['0x3f80', '0x3f80', '0x3f82']
     """
-    bits = np.ascontiguousarray(value, dtype=np.float32).view(np.uint32)
-    return ((bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    floats = np.ascontiguousarray(value, dtype=np.float32)
+    bits = floats.view(np.uint32)
+    nearest = (bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16
+    # What is no number must stay none: rounded up, its bits may be those of zero.
+    return np.where(np.isnan(floats), np.uint32(0x7FC0), nearest).astype(np.uint16)
 
 
 def rows_to_int8(table: Floats) -> tuple[NDArray[np.int8], Floats]:
