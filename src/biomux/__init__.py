@@ -49,11 +49,11 @@ def load(
     from dataclasses import replace
 
     if budget is not None:
-        if budget < 1:
+        if not isinstance(budget, int) or budget < 1:
             from biomux.errors import UsageError
 
             raise UsageError(
-                "BX001", f"a batch of {budget} pieces cannot be", hint="give at least 1, or leave it to the engine"
+                "BX001", f"a batch of {budget!r} pieces cannot be", hint="give at least 1, or leave it to the engine"
             )
         return replace(load(path_or_name, threads=threads, runtime=runtime), budget=budget)
     from biomux.engine import load as engine

@@ -18,6 +18,6 @@ def chosen(asked: int | None = None) -> int:
     >>> chosen(1), chosen(100_000) == chosen() == usable_cores()
     (1, True)
     """
-    if asked is not None and asked < 1:
-        raise UsageError("BX001", f"{asked} threads cannot be", hint="give at least 1, or leave it to the engine")
+    if asked is not None and (not isinstance(asked, int) or asked < 1):
+        raise UsageError("BX001", f"{asked!r} threads cannot be", hint="give at least 1, or leave it to the engine")
     return min(asked or usable_cores(), usable_cores())
