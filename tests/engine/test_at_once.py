@@ -89,3 +89,13 @@ def test_batches_are_made_as_they_are_needed() -> None:
     next(answered)
     assert len(made) <= 2 * at_once.AHEAD + 1
     answered.close()
+
+
+def test_where_no_thread_can_be_started_it_is_done_in_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none)
+    session = Echo(2)
+    assert numbers(session, 20) == [(number, number) for number in range(20)]
+    assert session.threads == {threading.current_thread().name}

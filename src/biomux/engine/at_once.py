@@ -7,12 +7,13 @@ Whole batches need no waiting, and what one thread computes does not depend on h
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from biomux.engine.packing import Batch
     from biomux.engine.session import Session
 
-    Answer = tuple[Batch, Mapping[str, NDArray[np.float32]]]
+    Logits = Mapping[str, NDArray[np.float32]]
+    Answer = tuple[Batch, Logits]
 
 AHEAD = 2
 """Batches that wait for each thread, so that none idles while answers are decoded; more would only hold memory."""
@@ -40,14 +42,22 @@ def run(session: Session, batches: Iterable[Batch]) -> Generator[Answer, None, N
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="biomux-session")
     try:
-        waiting: deque[tuple[Batch, Future[Mapping[str, NDArray[np.float32]]]]] = deque()
+        waiting: deque[tuple[Batch, Callable[[], Logits]]] = deque()
         for batch in chain((first, second), coming):
-            waiting.append((batch, pool.submit(session.run, batch)))
+            waiting.append((batch, _begun(pool, session, batch)))
             if len(waiting) > AHEAD * threads:
                 done, answer = waiting.popleft()
-                yield done, answer.result()
+                yield done, answer()
         while waiting:
             done, answer = waiting.popleft()
-            yield done, answer.result()
+            yield done, answer()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _begun(pool: ThreadPoolExecutor, session: Session, batch: Batch) -> Callable[[], Logits]:
+    """What gives the answer when it is wanted."""
+    try:
+        return pool.submit(session.run, batch).result
+    except RuntimeError:  # no thread can be started: the system has none left, or Python is ending
+        return partial(session.run, batch)
