@@ -394,3 +394,24 @@ def test_workers_use_the_runtime_that_was_chosen(source: Path, tmp_path: Path, m
     monkeypatch.setattr(running, "annotate_parts", parts)
     annotate(source, tmp_path / "out.jsonl", settings=Settings(bundle=str(tiny.bundle(tmp_path / "bundle"))), workers=2)
     assert seen == ["onnxruntime"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[1]", b"{}", b'{"job": {}}', b'{"job": 1, "tally": 2, "parts": 3}', b"\xff"]
+)
+def test_a_damaged_note_is_told_and_restarting_begins_anew(source: Path, tmp_path: Path, content: bytes) -> None:
+    annotate(source, f"{tmp_path / 'out'}/")
+    before = contents(tmp_path / "out")
+    (tmp_path / "out" / ".biomux" / "manifest.json").write_bytes(content)
+    with pytest.raises(AnnotateError, match=r"BX605.*damaged"):
+        annotate(source, f"{tmp_path / 'out'}/")
+    annotate(source, f"{tmp_path / 'out'}/", restart=True)
+    assert contents(tmp_path / "out") == before
+
+
+def test_a_damaged_job_is_told(source: Path, tmp_path: Path) -> None:
+    work = tmp_path / "out" / ".biomux"
+    work.mkdir(parents=True)
+    (work / "job.json").write_bytes(b"[]")
+    with pytest.raises(AnnotateError, match=r"BX605.*damaged"):
+        annotate(source, f"{tmp_path / 'out'}/")

@@ -107,7 +107,7 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> I
     if restart:
         discard(goal)
     if goal.manifest.is_file():
-        _must_be_same(json.loads(goal.manifest.read_bytes())["job"], described, goal)
+        _must_be_same(noted(goal.manifest, "job", "tally", "parts")["job"], described, goal)
         clear(goal)
         yield False
         return
@@ -119,7 +119,7 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> I
     with _held(goal):
         kept = goal.work / "job.json"
         if kept.is_file():
-            _must_be_same(json.loads(kept.read_bytes()), described, goal)
+            _must_be_same(noted(kept), described, goal)
         else:
             with target(kept) as stream:
                 stream.write(json.dumps(described, indent=1).encode() + b"\n")
@@ -138,7 +138,7 @@ def begun_with(goal: Goal) -> str | None:
         try:
             kept = json.loads(path.read_bytes())
             return str((kept[inner] if inner else kept).get("--runtime", BEFORE))
-        except (OSError, ValueError, KeyError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
     return None
 
@@ -163,9 +163,35 @@ def discard(goal: Goal) -> None:
                 for part in goal.path.glob(f"{note.stem}.*"):
                     part.unlink()
         if goal.manifest.is_file():
-            for made in json.loads(goal.manifest.read_bytes())["parts"]:
-                (goal.path / Path(made["file"]).name).unlink(missing_ok=True)
+            for name in _made(goal):
+                (goal.path / name).unlink(missing_ok=True)
         shutil.rmtree(goal.work)
+
+
+def noted(path: Path, *keys: str) -> dict[str, Any]:
+    """A note that a run left, with these keys at least; BX605 if it is damaged."""
+    try:
+        kept = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        kept = None
+    if not isinstance(kept, dict) or not all(isinstance(kept.get(key), dict | list) for key in keys):
+        raise damaged(path)
+    return kept
+
+
+def damaged(path: Path) -> AnnotateError:
+    """The error for a note that says nothing."""
+    return AnnotateError(
+        "BX605", "what the run that is here noted is damaged", where=str(path), hint="begin anew with --restart"
+    )
+
+
+def _made(goal: Goal) -> list[str]:
+    """The names of the files that a whole job made; by their look if its note is damaged."""
+    try:
+        return [Path(made["file"]).name for made in noted(goal.manifest, "parts")["parts"]]
+    except (AnnotateError, TypeError, KeyError):
+        return [path.name for path in goal.path.glob(f"part-*{goal.suffix}")] if goal.parts else []
 
 
 def _real(path: Path) -> Path:

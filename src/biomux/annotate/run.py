@@ -95,7 +95,10 @@ def run(
     described = job.describe(inputs, settings, goal, part_size=part_size)
     with job.opened(goal, described, restart=restart) as needed:
         if not needed:
-            return Tally.of_json(json.loads(goal.manifest.read_bytes())["tally"])
+            try:
+                return Tally.of_json(job.noted(goal.manifest, "tally")["tally"])
+            except (TypeError, KeyError):
+                raise job.damaged(goal.manifest) from None
         work = Work(
             folder=str(goal.path if goal.parts else goal.work),
             notes=str(goal.work),

@@ -31,7 +31,7 @@ def folder() -> Path | None:
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None)
     try:
         if named:
-            return None if named == "off" else Path(named).expanduser()
+            return None if named.lower() == "off" else Path(named).expanduser()
         if base:
             return Path(base) / "biomux"
         return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "biomux"
