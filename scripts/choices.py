@@ -9,13 +9,18 @@ A run that is done is not done again; each takes some 20 minutes of one core.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from scipy.stats import wilcoxon
 
 from biomux.learn import run
 from biomux.recipes import read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from biomux.recipes.schema import Recipe
 
 AUXILIARY = {"mt": ("extent", None), "b": ("has", "pooled"), "m": ("number", "pooled")}
@@ -49,6 +54,28 @@ def main() -> None:
             made = variant(name, encoder=chosen.encoder, vocabulary=chosen.vocabulary, fraction=chosen.fraction)
             print(f"{name}: {folder}", flush=True)
             run.start(made, folder, directory=chosen.corpora, listen=_tell)
+    print(table({name: scores(chosen.work / name) for name in chosen.variants}))
+
+
+def scores(folder: Path) -> dict[str, float]:
+    """Strict F1 on development data by corpus, auxiliary tasks left out."""
+    told = json.loads((folder / "scores.json").read_text(encoding="utf-8"))["tasks"]
+    corpora = read.plain("default/first")[0]["tasks"]
+    return {name: 100 * told[name]["f1"] for name in sorted(corpora)}
+
+
+def table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """All variants beside each other, and every one against the first by Wilcoxon's test over corpora."""
+    first, *others = found
+    lines = ["| corpus | " + " | ".join(found) + " |", "|---|" + "---:|" * len(found)]
+    for corpus in found[first]:
+        lines.append(f"| {corpus} | " + " | ".join(f"{own[corpus]:.1f}" for own in found.values()) + " |")
+    lines.append("| mean | " + " | ".join(f"{sum(own.values()) / len(own):.2f}" for own in found.values()) + " |\n")
+    for name in others:
+        gains = [found[name][corpus] - value for corpus, value in found[first].items()]
+        better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+        lines.append(f"{name} against {first}: better on {better}, worse on {worse}, p = {wilcoxon(gains).pvalue:.4f}")
+    return "\n".join(lines)
 
 
 def variant(name: str, *, encoder: str, vocabulary: str, fraction: float) -> Recipe:
