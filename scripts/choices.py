@@ -68,8 +68,7 @@ def table(found: Mapping[str, Mapping[str, float]]) -> str:
     """All variants beside each other, and every one against the first by Wilcoxon's test over corpora."""
     first, *others = found
     lines = ["| corpus | " + " | ".join(found) + " |", "|---|" + "---:|" * len(found)]
-    for corpus in found[first]:
-        lines.append(f"| {corpus} | " + " | ".join(f"{own[corpus]:.1f}" for own in found.values()) + " |")
+    lines += [f"| {name} | " + " | ".join(f"{own[name]:.1f}" for own in found.values()) + " |" for name in found[first]]
     lines.append("| mean | " + " | ".join(f"{sum(own.values()) / len(own):.2f}" for own in found.values()) + " |\n")
     for name in others:
         gains = [found[name][corpus] - value for corpus, value in found[first].items()]
