@@ -41,6 +41,7 @@ OPERATORS: dict[str, frozenset[str]] = {
     "MatMulInteger": frozenset(),
     "Max": frozenset(),
     "Mul": frozenset(),
+    "QuantizeLinear": frozenset(),
     "ReduceMax": frozenset({"keepdims"}),
     "Relu": frozenset(),
     "Reshape": frozenset(),
@@ -53,7 +54,7 @@ OPERATORS: dict[str, frozenset[str]] = {
     "Transpose": frozenset({"perm"}),
     "Unsqueeze": frozenset(),
 }
-"""Operator → the attributes that it may have: exactly what `biomux.learn.graph` writes."""
+"""Operator → the attributes that it may have: what `biomux.learn.graph` writes, and `Round`, which it wrote once and bundles still have."""
 
 FLOAT, UINT8, INT8, INT64, BFLOAT16 = 1, 2, 3, 7, 16
 WIDTHS = {FLOAT: 4, UINT8: 1, INT8: 1, INT64: 8, BFLOAT16: 2}

@@ -104,10 +104,8 @@ class Graph:
             self.add("Max", largest, self.constant(np.array(1e-6, np.float32))),
             self.constant(np.array(1 / 127, np.float32)),
         )
-        shifted = self.add(
-            "Add", self.add("Round", self.add("Div", rows, divisor)), self.constant(np.array(128, np.float32))
-        )
-        return self.add("Cast", shifted, to=TensorProto.UINT8), divisor
+        one, middle = self.constant(np.array(1, np.float32)), self.constant(np.array(128, np.uint8))
+        return self.add("QuantizeLinear", self.add("Div", rows, divisor), one, middle), divisor
 
     def normalise(self, rows: str, state: Mapping[str, Floats], name: str, epsilon: float) -> str:
         """Layer normalisation."""
