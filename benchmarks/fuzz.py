@@ -1,6 +1,6 @@
 """Strange and large inputs through `biomux annotate`, each in a process of its own: right offsets or a clear error, in how long and how much memory.
 
-    python benchmarks/fuzz.py [--bundle BUNDLE] [--megabytes 10] [--documents 100000]
+    python benchmarks/fuzz.py [--bundle BUNDLE] [--megabytes 10] [--documents 100000] [--only sentences]
 
 A case is right if every document comes back in order with its text as it was and every visible character read, or if it is told as failed where it must be. In
 the line of sentences the same sentence stands in several places, and what is found in it must be the same everywhere. Memory is flat if a line or a number
@@ -166,12 +166,15 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=10.0, help="of the longest line")
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--only", default="", help="only inputs with this in their name")
     asked = parser.parse_args()
     options = ["--bundle", asked.bundle] if asked.bundle else []
     options += ["--threads", str(asked.threads)] if asked.threads else []
     print("| input | result | seconds | peak MB |\n| --- | --- | ---: | ---: |", flush=True)
     failed = 0
     for case in cases(asked.megabytes, asked.documents):
+        if asked.only not in case.name:
+            continue
         with tempfile.TemporaryDirectory() as place:
             result, seconds, peak = run(case, Path(place), options)
         failed += result != "right"
