@@ -38,7 +38,7 @@ def commands() -> str:
     parts = [
         f"{MADE}\n# Commands\n\n{index}",
         "`biomux --version` shows the version; `biomux --install-completion` installs completion for your shell.\n",
-        "Exit codes: 0 fine; 1 a mistake of ours (please report it); 2 an [error](errors.md) that you can mend; 3 done, but for documents that failed (`biomux annotate`); 130 stopped "
+        "Exit codes: 0 fine; 1 a mistake of ours (please report it); 2 an [error](errors.md) that you can mend; 3 done, but for documents (`biomux annotate`) or runs (`biomux study`, `biomux transfer`) that failed; 130 stopped "
         "by Ctrl-C; 141 the reader of the output went away; 143 stopped by SIGTERM.\n",
         "Errors, notes and progress go to standard error. Colours and rules appear on a terminal only, and not if `NO_COLOR` "
         "is set. `--debug`, anywhere, or `BIOMUX_DEBUG=1` shows where in the code an error arose.\n",

@@ -7,8 +7,8 @@ onnxruntime, lxml, torch) still belong inside functions, since a module is also 
 The docstring of a command is its help: a first line (the same as in the table below), paragraphs, and at least one example in
 an indented block that begins with `biomux NAME`.
 
-Exit codes: 0 fine; 1 a mistake of ours; 2 an error that the user can mend; 3 done, but for documents that failed (`annotate`); 130 stopped
-by Ctrl-C; 141 the reader of our output went away; 143 stopped by SIGTERM.
+Exit codes: 0 fine; 1 a mistake of ours; 2 an error that the user can mend; 3 done, but for documents (`annotate`) or runs (`study`,
+`transfer`) that failed; 130 stopped by Ctrl-C; 141 the reader of our output went away; 143 stopped by SIGTERM.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": [
 _NAME = typer.Argument(help="A corpus, as `biomux corpora list` names it.")
 _CORPORA = typer.Option(None, "--corpora", metavar="DIR", help="The corpora directory.")
 _SPLITS = typer.Option(None, "--split", help="Only this split; may be given several times.")
-_NAMES = typer.Argument(metavar="NAME...", help="Corpora, as `biomux corpora list` names them.")
+_NAMES = typer.Argument(metavar="NAME", help="Corpora, as `biomux corpora list` names them.")
 _ONLY = typer.Option(None, "--only", metavar="NAME", help="Only this corpus; may be given several times.")
 _JSON = typer.Option(False, "--json", help="Write JSON instead of a table.")
 
@@ -193,7 +193,7 @@ def fetch(
 
 @app.command("check")
 def check(
-    directory: str = typer.Argument(None, metavar="[DIR]", help="The corpora directory, if not the usual one."),
+    directory: str = typer.Argument(None, metavar="DIR", help="The corpora directory, if not the usual one."),
     corpora: str = _CORPORA,
     only: list[str] = _ONLY,
     quick: bool = typer.Option(False, "--quick", help="Checksums only: do not read the documents."),
