@@ -187,7 +187,7 @@ def _value(described: dict[str, Any]) -> str:
         "object": "settings",
     }
     limits = [
-        f"{sign} {described[key]:g}"
+        f"{sign} {described[key]:,}" if float(described[key]).is_integer() else f"{sign} {described[key]:g}"
         for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
         if key in described
     ]
@@ -220,6 +220,8 @@ def _settings() -> list[str]:
         for name, made in kinds.items():
             module: Any = inspect.getmodule(getattr(made, "func", made))
             about = inspect.cleandoc(module.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+            plain = next((other for other, one in kinds.items() if one is getattr(made, "func", None)), None)
+            about = f"`{plain}` with other settings" if plain else about
             known = inspect.signature(made).parameters.values()
             shown = [_setting(one) for one in known if one.name not in given]
             rows.append((f"`{name}`", about, ", ".join(shown)))

@@ -112,6 +112,10 @@ def _cut(text: str, tokens: Iterable[Range], cuts: Sequence[int]) -> Iterator[Ra
     for start, end in tokens:
         while index < len(cuts) and cuts[index] <= start:
             index += 1
+        whole = start < end and (index == len(cuts) or cuts[index] >= end)
+        if whole and not text.startswith(MARK, start, end) and not _UNHOLDABLE.search(text, start, end):
+            yield start, end
+            continue
         begin = start
         while begin < end:
             if index < len(cuts) and cuts[index] < end:
