@@ -59,6 +59,9 @@ def test_a_bundle_is_evaluated_and_compared_with_itself(
     shown = capsys.readouterr().out
     assert "p randomisation" in shown
     assert "+0.00" in shown
+    signed = [one for one in shown.splitlines() if one.startswith("biomux:") and "|corpus:bc5cdr|" in one]
+    assert len(signed) == 2  # under the values and under the tests
+    assert signed[1].endswith("|interval:95%|correction:holm over 1 tests")
     assert run([*line, "--map", "Disease=genes/Gene", "--limit", "3"]) == 0
     assert "|heads:genes|limit:3|types:Disease=genes/Gene" in capsys.readouterr().out
     assert run([*line, "--no-cross", "--json"]) == 0
@@ -132,7 +135,9 @@ def test_compare_draws_the_picture(tmp_path: Path, capsys: pytest.CaptureFixture
     pytest.importorskip("scikit_posthocs", reason="the extra 'report' is not installed")
     out = tmp_path / "ranks"
     assert run(["compare", "--published", "E:1,2", "-o", str(out)]) == 0
-    assert "Friedman: chi2 = 69.97" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Friedman: chi2 = 69.97" in shown
+    assert shown.splitlines().count("systems:8|corpora:15|alpha:0.05") == 2  # under the ranks and under the pairs
     assert sorted(path.name for path in out.iterdir()) == ["comparison.json", "ranks.svg"]
 
 

@@ -87,7 +87,7 @@ def command(
     from biomux.errors import UsageError
     from biomux.formats.source import folder_target
     from biomux.report import compare
-    from biomux.report.negative_transfer import contrast_table, contrasts
+    from biomux.report.negative_transfer import contrast_line, contrast_table, contrasts
 
     systems: list[System] = compare.systems_of(folders or [])
     if published:
@@ -116,6 +116,7 @@ def command(
         if found:
             print()
             table(*contrast_table(found), title="together against alone")
+            print(contrast_line(found))
     for remark in result.remarks:
         note(remark)
     for one in found:
@@ -125,7 +126,14 @@ def command(
 
 def _show(result: Result) -> None:
     from biomux.cli.display import table
-    from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
+    from biomux.report.comparison_tables import (
+        difference_line,
+        difference_table,
+        pair_table,
+        rank_line,
+        rank_table,
+        value_table,
+    )
 
     table(*value_table(result), title="values")
     if result.signature:
@@ -133,10 +141,7 @@ def _show(result: Result) -> None:
     if result.tests:
         print()
         table(*difference_table(result), title="by documents")
-        first = result.tests[0].found
-        print(
-            f"{first.samples} samples|seed:{first.seed}|interval:{first.level:.0%}|correction:holm over {len(result.tests)} tests"
-        )
+        print(difference_line(result))
     if result.ranking:
         found = result.ranking
         print()
@@ -147,5 +152,7 @@ def _show(result: Result) -> None:
             print("no difference between the systems is shown: what follows means nothing")
         table(*rank_table(found), title="average ranks")
         print(f"critical difference (Nemenyi, {found.alpha:g}): {found.critical_difference:.3f}")
+        print(rank_line(result, found))
         print()
         table(*pair_table(found), title="pairs")
+        print(rank_line(result, found))

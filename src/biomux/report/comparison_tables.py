@@ -64,6 +64,30 @@ def pair_table(ranking: Ranking) -> Table:
     return ["better", "worse", f"p Conover ({ranking.correction or 'uncorrected'})", "p Nemenyi"], rows
 
 
+def difference_line(result: Result) -> str:
+    """The line under the table of differences."""
+    first = result.tests[0].found
+    return _line(
+        result.signature,
+        f"samples:{first.samples}",
+        f"seed:{first.seed}",
+        f"interval:{first.level:.0%}",
+        f"correction:holm over {len(result.tests)} tests",
+    )
+
+
+def rank_line(result: Result, ranking: Ranking) -> str:
+    """The line under the tables of ranks and of pairs."""
+    return _line(
+        result.signature, f"systems:{len(ranking.systems)}", f"corpora:{ranking.corpora}", f"alpha:{ranking.alpha:g}"
+    )
+
+
+def _line(*parts: str) -> str:
+    """Parts as one line; published figures have no signature."""
+    return "|".join(part for part in parts if part)
+
+
 def p_value(p: float) -> str:
     """Two digits that matter.
 

@@ -152,3 +152,15 @@ def contrast_table(found: Sequence[Contrast]) -> Table:
         for one in sorted(found, key=lambda one: not one.alarm)
     ]
     return ["corpus", "model", "alone", "together F1", "alone F1", "difference", "interval", "p Holm", "verdict"], rows
+
+
+def contrast_line(found: Sequence[Contrast]) -> str:
+    """The line under that table; empty if nothing could be tested."""
+    tested = [one for one in found if one.found is not None]
+    if not tested or tested[0].found is None:
+        return ""
+    first = tested[0].found
+    return (
+        f"approximate randomisation over documents|samples:{first.samples}|seed:{first.seed}|interval:{first.level:.0%}"
+        f"|correction:holm over {len(tested)} tests|alpha:{found[0].alpha:g}"
+    )

@@ -23,8 +23,15 @@ from biomux.report.blocks import (
     grid,
 )
 from biomux.report.compare import compare_systems, figure_of
-from biomux.report.comparison_tables import difference_table, pair_table, rank_table, value_table
-from biomux.report.negative_transfer import contrast_table
+from biomux.report.comparison_tables import (
+    difference_line,
+    difference_table,
+    pair_table,
+    rank_line,
+    rank_table,
+    value_table,
+)
+from biomux.report.negative_transfer import contrast_line, contrast_table
 from biomux.report.published import SOURCES
 from biomux.scoring.mistakes import KINDS, MARGIN
 from biomux.scoring.signature import common_signature
@@ -130,14 +137,7 @@ def alarms(found: Sequence[Contrast]) -> Section | None:
                 f"{_many(len(untested), 'comparison', 'comparisons')} could not be tested: there are no rows of documents (score both with biomux evaluate -o)."
             )
         )
-    tested = len(found) - len(untested)
-    first = next((one.found for one in found if one.found), None)
-    below = (
-        ""
-        if first is None
-        else f"approximate randomisation over documents|samples:{first.samples}|seed:{first.seed}|interval:{first.level:.0%}|correction:holm over {tested} tests|alpha:{found[0].alpha:g}"
-    )
-    blocks.append(grid("Together against alone", contrast_table(found), below=below))
+    blocks.append(grid("Together against alone", contrast_table(found), below=contrast_line(found)))
     return Section("Negative transfer", "transfer-alarm", tuple(blocks))
 
 
@@ -401,12 +401,10 @@ def comparison(
         )
     ]
     if result.tests:
-        first = result.tests[0].found
-        below = f"{first.samples} samples|seed:{first.seed}|interval:{first.level:.0%}|correction:holm over {len(result.tests)} tests"
         blocks.append(
             Fold(
                 "Differences, document by document",
-                (grid("", difference_table(result), below=below),),
+                (grid("", difference_table(result), below=difference_line(result)),),
                 open=len(result.tests) < 20,
             )
         )
@@ -421,7 +419,13 @@ def comparison(
         blocks += [
             Prose(said),
             Picture(f"{anchor}-ranks", rank_diagram(ranking, title="Average ranks"), alt, wide=True),
-            Fold("Ranks and pairs", (grid("Average ranks", rank_table(ranking)), grid("Pairs", pair_table(ranking)))),
+            Fold(
+                "Ranks and pairs",
+                (
+                    grid("Average ranks", rank_table(ranking), below=rank_line(result, ranking)),
+                    grid("Pairs", pair_table(ranking), below=rank_line(result, ranking)),
+                ),
+            ),
         ]
     blocks += [Prose(line + ".", note=True) for line in result.remarks]
     return Section(title, anchor, tuple(blocks))
