@@ -208,7 +208,7 @@ def many_heads(options: Options) -> list[Table]:
                         clock=options.clock,
                     )
                     base = found["1"].best
-                    encoder = size.operations(length)
+                    encoder = size.operations(length, every=every)
                     predicted = [
                         (encoder + models.head_operations(number, size, hidden=hidden) / every)
                         / (encoder + models.head_operations(1, size, hidden=hidden) / every)

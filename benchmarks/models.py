@@ -49,10 +49,11 @@ class Size:
             "pad_token_id": 0,
         }
 
-    def operations(self, length: int) -> float:
-        """Of the encoder's products for one piece of a window of that length."""
-        matrices = 4 * self.width**2 + 2 * self.width * self.inner
-        return float(self.layers * (2 * matrices + 4 * length * self.width))
+    def operations(self, length: int, *, every: int = 1) -> float:
+        """Of the encoder's products for one piece of a window of that length, of whose pieces heads read one in `every`."""
+        rest = self.width**2 + 2 * self.width * self.inner
+        whole = self.layers * (2 * (3 * self.width**2 + rest) + 4 * length * self.width)
+        return whole - 2 * rest * (1 - 1 / every)
 
 
 BASE = Size("12×768", 12, 768, 12, 3072)

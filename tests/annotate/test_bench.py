@@ -120,8 +120,10 @@ def test_operations_are_counted_from_the_graph(tmp_path: Path) -> None:
 
     width, layers = 32, 2
     exact = operations.count(bundle.read(tiny.bundle(tmp_path / "exact")).graph)
-    matrices = layers * 2 * (4 * width**2 + 2 * width * 2 * width)
+    attention, rest = 2 * 3 * width**2, 2 * (width**2 + 2 * width * 2 * width)
+    matrices = layers * attention + (layers - 1) * rest  # what follows the last attention is of words
     assert exact == Operations(0, matrices, exact.fp32_word, layers * 2 * 2 * width)
+    assert exact.fp32_word > rest
     rounded = operations.count(bundle.read(tiny.bundle(tmp_path / "rounded", precision="int8")).graph)
     assert (rounded.int8_piece, rounded.fp32_piece) == (matrices, 0)
     ids = np.zeros((3, 8), np.int64)

@@ -6,6 +6,7 @@ the machine, not how good its products are.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,16 @@ from biomux.engine.wire import Reader
 if TYPE_CHECKING:
     from biomux.engine.packing import Batch
 
-HEADS = "heads."
-"""Matrices of heads are called so: they read words, all others read pieces."""
+WORDS = "first"
+"""The input that names words' first pieces: what is computed from rows gathered by it is of words, all else of pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operations:
     """Operations of a graph.
 
-    `int8_piece` and `fp32_piece` are those of the encoder's matrices for each piece, padding included; `int8_word` and `fp32_word` those of the
-    heads for each word; `attention` those of products without a constant for each pair of pieces of a window.
+    `int8_piece` and `fp32_piece` are those of matrices that read every piece, padding included; `int8_word` and `fp32_word` of those that read
+    words' first pieces only (heads, and the end of the encoder); `attention` those of products without a constant for each pair of pieces of a window.
     """
 
     int8_piece: int = 0
@@ -50,28 +51,31 @@ def count(graph: bytes) -> Operations:
     inside = reader.message(model.place("graph") or (0, 0), onnx_check._GRAPH, "the graph")
     shapes, halves = onnx_check._constants(reader, inside.places.get("constant", []))
     floats: dict[str, str] = {}
+    words: set[str] = set()
     width = shapes[onnx_check.PLACES_TABLE][1]
-    int8_piece = fp32_piece = int8_word = fp32_word = attention = 0
+    found: Counter[tuple[str, bool]] = Counter()
+    attention = 0
     for place in inside.places.get("node", []):
         node = reader.message(place, onnx_check._NODE, "a node")
         operator = reader.text(node.place("operator"), longest=onnx_check.LONGEST_NAME)
-        if operator not in ("Cast", "MatMul", "MatMulInteger"):
-            continue
         read = [reader.text(name, longest=onnx_check.LONGEST_NAME) for name in node.places.get("input", [])]
-        if operator == "Cast":
-            if read[0] in halves:
-                floats[reader.text(node.place("output"), longest=onnx_check.LONGEST_NAME)] = read[0]
+        made = [reader.text(name, longest=onnx_check.LONGEST_NAME) for name in node.places.get("output", [])]
+        of_words = WORDS in read or not words.isdisjoint(read)
+        if of_words:
+            words.update(made)
+        if operator == "Cast" and read[0] in halves:
+            floats[made[0]] = read[0]
+        if operator not in ("MatMul", "MatMulInteger"):
             continue
-        matrix = floats.get(read[1], read[1])
-        shape = shapes.get(matrix)
+        shape = shapes.get(floats.get(read[1], read[1]))
         if shape is None:
             attention += 2 * width
-        elif operator == "MatMulInteger":
-            operations = 2 * shape[0] * shape[1]
-            int8_word += operations if matrix.startswith(HEADS) else 0
-            int8_piece += 0 if matrix.startswith(HEADS) else operations
-        elif matrix.startswith(HEADS):
-            fp32_word += 2 * shape[0] * shape[1]
         else:
-            fp32_piece += 2 * shape[0] * shape[1]
-    return Operations(int8_piece, fp32_piece, fp32_word, attention, int8_word)
+            found[operator, of_words] += 2 * shape[0] * shape[1]
+    return Operations(
+        found["MatMulInteger", False],
+        found["MatMul", False],
+        found["MatMul", True],
+        attention,
+        found["MatMulInteger", True],
+    )

@@ -2,7 +2,7 @@
 
 It is written here, not traced, so that it holds a dozen kinds of nodes and nothing else, whatever the versions of torch and its
 exporter. Inputs: `ids` and `mask` (windows × length), `first` (places of words' first pieces in the flattened rows). Output: `logits`
-(words × all heads' labels side by side).
+(words × all heads' labels side by side). What a head does not read is not computed: the last layer, after its attention, is of words' first pieces only.
 
 Weights in int8 are symmetric, a scale for each output column. Activations are rounded to int8 row by row, each row by its own
 largest value: what one word's answer is does not depend on which others it is computed with, as it would with one scale for all.
@@ -170,11 +170,15 @@ def bert(
     epsilon = float(config["layer_norm_eps"])
     hidden = _embed(graph, state, epsilon, precision)
     bias = _mask(graph)
-    for layer in range(int(config["num_hidden_layers"])):
-        hidden = _layer(graph, hidden, bias, state, f"encoder.layer.{layer}", config, epsilon, precision)
-    width = int(config["hidden_size"])
-    flat = graph.add("Reshape", hidden, graph.constant(np.array([-1, width], np.int64)))
-    rows = graph.add("Gather", flat, "first", axis=0)
+    layers = int(config["num_hidden_layers"])
+    for layer in range(layers):
+        name = f"encoder.layer.{layer}"
+        context = _attention(graph, hidden, bias, state, name, config, precision)
+        if layer == layers - 1:
+            # From here on pieces no longer read each other, and only words' first ones are read.
+            context, hidden = (_first(graph, rows, config) for rows in (context, hidden))
+        hidden = _rest(graph, context, hidden, state, name, epsilon, precision)
+    rows = hidden
     for number, layer_of_heads in enumerate(heads):
         matrix = _side_by_side([matrix for matrix, _ in layer_of_heads], diagonal=number > 0)
         rows = graph.add("Relu", rows) if number else rows
@@ -248,16 +252,16 @@ def _mask(graph: Graph) -> str:
     return out
 
 
-def _layer(
+def _attention(
     graph: Graph,
     hidden: str,
     bias: str,
     state: Mapping[str, Floats],
     name: str,
     config: Mapping[str, Any],
-    epsilon: float,
     precision: Precision,
 ) -> str:
+    """What each piece reads of the others of its window."""
     width, heads = int(config["hidden_size"]), int(config["num_attention_heads"])
     depth = width // heads
     inner = f"{name}.attention.self"
@@ -273,7 +277,27 @@ def _layer(
     value = graph.add("Transpose", graph.add("Reshape", value, shape), perm=[0, 2, 1, 3])
     weights = graph.add("Softmax", graph.add("Add", graph.product(query, key), bias), axis=-1)
     context = graph.add("Transpose", graph.product(weights, value), perm=[0, 2, 1, 3])
-    context = graph.add("Reshape", context, graph.constant(np.array([0, 0, width], np.int64)))
+    out: str = graph.add("Reshape", context, graph.constant(np.array([0, 0, width], np.int64)))
+    return out
+
+
+def _first(graph: Graph, rows: str, config: Mapping[str, Any]) -> str:
+    """The rows of words' first pieces, of all windows one after the other."""
+    flat = graph.add("Reshape", rows, graph.constant(np.array([-1, int(config["hidden_size"])], np.int64)))
+    out: str = graph.add("Gather", flat, "first", axis=0)
+    return out
+
+
+def _rest(
+    graph: Graph,
+    context: str,
+    hidden: str,
+    state: Mapping[str, Floats],
+    name: str,
+    epsilon: float,
+    precision: Precision,
+) -> str:
+    """A layer after its attention: piece by piece."""
     attended = _dense(graph, context, state, f"{name}.attention.output.dense", precision)
     hidden = graph.normalise(graph.add("Add", attended, hidden), state, f"{name}.attention.output.LayerNorm", epsilon)
     wide = graph.add("Gelu", _dense(graph, hidden, state, f"{name}.intermediate.dense", precision))
