@@ -103,7 +103,7 @@ def heat_map(tasks: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, An
                     svg.text(
                         middle,
                         y + cell * 0.36,
-                        f"{100 * edge['gain']:+.1f}",
+                        _points(edge["gain"]),
                         anchor="middle",
                         fill=ink,
                         weight=600 if sure else 400,
@@ -139,10 +139,16 @@ def task_map(
     middle_x, middle_y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
     parts = [svg.text(12, 22, title, size=15, weight=600)]
     parts.append(svg.box(left, top, WIDTH - 2 * left, side, fill="#f8f9fa", ink=svg.FAINT))
-    taken: list[tuple[float, float, float]] = []
-    for name, (x, y) in sorted(points.items(), key=lambda item: item[1][1]):
-        at = left + (WIDTH - 2 * left) / 2 + (x - middle_x) / reach * (side - 80)
-        down = top + side / 2 - (y - middle_y) / reach * (side - 80)
+    places = {
+        name: (
+            left + (WIDTH - 2 * left) / 2 + (x - middle_x) / reach * (side - 80),
+            top + side / 2 - (y - middle_y) / reach * (side - 80),
+        )
+        for name, (x, y) in sorted(points.items(), key=lambda item: item[1][1])
+    }
+    # Left, right and line of what no label may cover: the marks, and the labels before it.
+    taken = [(at - 8, at + 8, down + 4) for at, down in places.values()]
+    for name, (at, down) in places.items():
         number = known.index(kinds[name])
         parts.append(svg.mark(number, at, down, 6, fill=svg.SERIES[number % len(svg.SERIES)]))
         long = svg.wide(name, 12.5)
@@ -164,6 +170,16 @@ def task_map(
     parts.append(svg.text(left, y + 22, caption, size=12, fill=svg.SOFT))
     said = "; ".join(f"{name} at {x:.3f}, {y:.3f}" for name, (x, y) in points.items())
     return svg.picture(WIDTH, y + 36, parts, title=title, about=said)
+
+
+def _points(gain: float) -> str:
+    """A gain in points; nothing is neither more nor less.
+
+    >>> _points(0.0282), _points(-0.0003)
+    ('+2.8', '0.0')
+    """
+    said = f"{100 * gain:+.1f}"
+    return said if float(said) else "0.0"
 
 
 def _arrow(
@@ -201,7 +217,7 @@ def _arrow(
         (1 - share) ** 2 * first[axis] + 2 * share * (1 - share) * (mx, my)[axis] + share**2 * base[axis]
         for axis in (0, 1)
     ]
-    said = f"{100 * edge['gain']:+.1f}"
+    said = _points(edge["gain"])
     wide = svg.wide(said, 12.5) + 8
     label = [
         svg.box(at[0] - wide / 2, at[1] - 9, wide, 18, fill=svg.PAPER, ink=ink, round=4),
