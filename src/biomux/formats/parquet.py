@@ -5,7 +5,8 @@ Columns have the names and meanings of docs/jsonl.md: `id` and `text` are string
 (`metadata`, `extra`) is a string of JSON. A field at its default is null. Offsets are 64-bit integers that count characters. The
 file's key-value metadata carries the version as `biomux`.
 
-Rows are written in groups of at most 1,000 documents or 16 million characters, and read group by group.
+Rows are written in groups of at most 16,000 documents or 32 million characters, and read group by group. What a file says of each group is held in
+memory until its end, by writers and readers: small groups would make that grow with the file.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from biomux.formats.source import Source
 
 MAGIC = b"PAR1"
-GROUP_DOCUMENTS = 1000
-GROUP_CHARACTERS = 16_000_000
+GROUP_DOCUMENTS = 16_000
+GROUP_CHARACTERS = 32_000_000
 BATCH = 256
 """Rows that are held as Python objects at a time."""
 
@@ -50,15 +51,14 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
         try:
             whole = parquet.ParquetFile(file)
             _check_version(whole.schema_arrow.metadata or {}, source.name)
-            for batch in whole.iter_batches(batch_size=BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    try:
-                        document = _document(row, f"{source.name} (row {number})")
-                    except FormatError as error:
-                        on_error(error)
-                        continue
-                    yield document
+            for row in _rows(whole):
+                number += 1
+                try:
+                    document = _document(row, f"{source.name} (row {number})")
+                except FormatError as error:
+                    on_error(error)
+                    continue
+                yield document
         except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
             raise FormatError(
                 "BX113",
@@ -73,9 +73,16 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
     del on_loss
     arrow, parquet = _pyarrow()
     schema = _schema(arrow)
-    with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
-        for group in _groups(documents):
-            writer.write_table(arrow.Table.from_pylist(group, schema=schema), row_group_size=GROUP_DOCUMENTS)
+    with parquet.ParquetWriter(stream, schema, compression="zstd", write_statistics=["id"]) as writer:
+        for group in _groups(documents, lambda rows: arrow.Table.from_pylist(rows, schema=schema)):
+            writer.write_table(arrow.concat_tables(group), row_group_size=GROUP_DOCUMENTS)
+
+
+def _rows(file: Any) -> Iterator[dict[str, Any]]:
+    """All rows. A group is asked for by itself: asked for all, pyarrow holds more and more of a large file."""
+    for group in range(file.num_row_groups):
+        for batch in file.iter_batches(batch_size=BATCH, row_groups=[group]):
+            yield from batch.to_pylist()
 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
@@ -130,17 +137,25 @@ def _schema(arrow: ModuleType) -> Any:
     return arrow.schema(list(columns.items()), metadata={"biomux": str(VERSION)})
 
 
-def _groups(documents: Iterable[Document]) -> Iterator[list[dict[str, Any]]]:
-    group: list[dict[str, Any]] = []
-    size = 0
+def _groups(documents: Iterable[Document], to_table: Callable[[list[dict[str, Any]]], Any]) -> Iterator[list[Any]]:
+    """The tables of a group of rows; few of its rows are Python objects at a time, which take far more room than tables."""
+    tables: list[Any] = []
+    rows: list[dict[str, Any]] = []
+    number = size = 0
     for document in documents:
-        group.append(_row(document))
-        size += len(document.text)
-        if len(group) == GROUP_DOCUMENTS or size >= GROUP_CHARACTERS:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
+        rows.append(_row(document))
+        number, size = number + 1, size + len(document.text)
+        full = number == GROUP_DOCUMENTS or size >= GROUP_CHARACTERS
+        if full or len(rows) == BATCH:
+            tables.append(to_table(rows))
+            rows = []
+        if full:
+            yield tables
+            tables, number, size = [], 0, 0
+    if rows:
+        tables.append(to_table(rows))
+    if tables:
+        yield tables
 
 
 def _row(document: Document) -> dict[str, Any]:
