@@ -91,7 +91,8 @@ def _unpacked(archive: Source) -> Shelf:
     held = Shelf()
     try:
         with archive.open() as stream, tarfile.open(fileobj=stream, mode="r|") as members_:
-            for member in members_:
+            while (member := members_.next()) is not None:
+                members_.members.clear()  # type: ignore[attr-defined]  # notes on all that it has read
                 content = members_.extractfile(member) if member.isfile() and member.name.endswith(".json") else None
                 if content is not None:
                     where = f"{archive.name}!{member.name}"

@@ -170,6 +170,7 @@ def _pack(trials: _Trials, path: Path) -> None:
             member = tarfile.TarInfo(f"{FOLDER}/{trial}.json")
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
+            archive.members.clear()  # type: ignore[attr-defined]  # notes on all that it has written
 
 
 def _refused(document: Document, message: str, hint: str) -> FormatError:
