@@ -78,6 +78,19 @@ def test_rows_are_written_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read(data)) == 25
 
 
+@pytest.mark.parametrize("number", [0, 1, 7, 8, 9, 20, 21, 45])
+def test_groups_of_several_tables_lose_nothing(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group is made of tables of few rows: no row is lost or doubled where either ends."""
+    import pyarrow.parquet
+
+    monkeypatch.setattr(parquet, "GROUP_DOCUMENTS", 20)
+    monkeypatch.setattr(parquet, "BATCH", 8)
+    given = [Document(str(place), f"text {place}") for place in range(number)]
+    data = written(*given)
+    assert read(data) == given
+    assert pyarrow.parquet.ParquetFile(io.BytesIO(data)).num_row_groups == -(-number // 20)
+
+
 def test_documents_come_before_all_rows_have_been_read() -> None:
     many = [Document(str(number), "TP53 " * 10) for number in range(parquet.BATCH * 3)]
     documents = parquet.read(formats.of_bytes("a.parquet", written(*many)))

@@ -79,7 +79,7 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 
 def _rows(file: Any) -> Iterator[dict[str, Any]]:
-    """All rows. A group is asked for by itself: asked for all, pyarrow holds more and more of a large file."""
+    """All rows, group by group."""
     for group in range(file.num_row_groups):
         for batch in file.iter_batches(batch_size=BATCH, row_groups=[group]):
             yield from batch.to_pylist()
