@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import tarfile
 import zipfile
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from biomux import formats
 from biomux.errors import FormatError
+from biomux.formats.shelf import BYTES_IN_MEMORY, Shelf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +56,25 @@ def test_a_name_stored_twice_is_the_later_file_once(tmp_path: Path, name: str) -
             appended.addfile(member, io.BytesIO(b"second"))
 
     assert [document.text for document in formats.read(path)] == ["second"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
+@pytest.mark.parametrize("in_memory", [0, BYTES_IN_MEMORY])
+def test_members_are_found_however_their_headers_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: int, in_memory: int
+) -> None:
+    monkeypatch.setattr("biomux.formats.archive.Shelf", partial(Shelf, in_memory=in_memory))
+    names = [f"{'deep/' * 19}{letter * length}.txt" for length in (1, 40) for letter in "bé"]
+    with tarfile.open(tmp_path / "set.tar", "w", format=kind, pax_headers={"comment": "about all"}) as archive:
+        for name in [*names, "other.txt"]:
+            member = tarfile.TarInfo(name)
+            member.size = len(name.encode())
+            archive.addfile(member, io.BytesIO(name.encode()))
+        link = tarfile.TarInfo("link.txt")
+        link.type, link.linkname = tarfile.SYMTYPE, names[0]
+        archive.addfile(link)
+
+    assert [document.text for document in formats.read(tmp_path / "set.tar")] == [*sorted(names), "other.txt"]
 
 
 @pytest.mark.parametrize("name", ["cut.zip", "cut.tar", "cut.tar.gz", "empty.zip", "empty.tar", "empty.tar.gz"])

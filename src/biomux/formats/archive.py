@@ -10,13 +10,14 @@ import tempfile
 import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from biomux.errors import FormatError
+from biomux.formats.shelf import Shelf
+from biomux.formats.walk import Names, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
@@ -24,48 +25,74 @@ SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """An open archive. A name that was stored twice stands for the later one, as when it is unpacked."""
+class Archive(Names, Protocol):
+    """An open archive: the names of its files, and their bytes. A name that was stored twice stands for the later one, as when it is unpacked."""
 
-    names: frozenset[str]
-    read: Callable[[str], bytes]
+    def read(self, name: str) -> bytes:
+        """The bytes of a file."""
+        ...
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """The files of an archive, by its suffix; links, folders and devices are no files."""
-    opened = _open_zip if path.name.endswith(".zip") else _open_tar
+    """The files of an archive, by its suffix; links, folders, devices and hidden files are left out."""
     with ExitStack() as stack:
         with _telling(str(path)):
-            archive = stack.enter_context(opened(path))
+            archive: Archive
+            if path.name.endswith(".zip"):
+                archive = _Zip(path, stack.enter_context(zipfile.ZipFile(path)))
+            else:
+                archive = _Tar(path, stack.enter_context(_plain(path)))
         yield archive
 
 
-@contextmanager
-def _open_zip(path: Path) -> Iterator[Archive]:
-    with zipfile.ZipFile(path) as archive:
-        names = [member.filename for member in archive.infolist() if not member.is_dir()]
-
-        def read(name: str) -> bytes:
-            with _telling(f"{path}!{name}"):
-                return archive.read(name)
-
-        yield Archive(frozenset(names), read)
+def each_member(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The members of a tar file from where it stands, one at a time: its own loop holds a note on each that it has passed."""
+    while (member := archive.next()) is not None:
+        archive.members.clear()  # type: ignore[attr-defined]
+        yield member
 
 
-@contextmanager
-def _open_tar(path: Path) -> Iterator[Archive]:
-    with ExitStack() as stack:
-        archive = stack.enter_context(tarfile.open(fileobj=stack.enter_context(_plain(path))))
-        members = {member.name: member for member in archive if member.isfile()}
+class _Zip:
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self._path = path
+        self._archive = archive
+        names = (member.filename for member in archive.infolist() if not member.is_dir())
+        self._names = dict.fromkeys(sorted(filter(wanted, names)))
 
-        def read(name: str) -> bytes:
-            with _telling(f"{path}!{name}"):
-                stream = archive.extractfile(members[name])
-                return stream.read() if stream is not None else b""
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
 
-        yield Archive(frozenset(members), read)
+    def __contains__(self, name: object, /) -> bool:
+        return name in self._names
+
+    def read(self, name: str) -> bytes:
+        with _telling(f"{self._path}!{name}"):
+            return self._archive.read(name)
+
+
+class _Tar:
+    def __init__(self, path: Path, plain: BinaryIO) -> None:
+        self._path = path
+        self._plain = plain
+        self._archive = tarfile.open(fileobj=plain)  # noqa: SIM115  # holds nothing that needs closing but `plain`
+        self._headers = Shelf()
+        """Where each file's header begins. Notes on a million files would take half a gigabyte."""
+        for member in each_member(self._archive):
+            if member.isfile() and wanted(member.name):
+                self._headers.add(member.name, str(member.offset))
+
+    def __iter__(self) -> Iterator[str]:
+        return self._headers.keys()
+
+    def __contains__(self, name: object, /) -> bool:
+        return name in self._headers
+
+    def read(self, name: str) -> bytes:
+        with _telling(f"{self._path}!{name}"):
+            self._plain.seek(int(self._headers.get(name)[-1]))
+            content = self._archive.extractfile(tarfile.TarInfo.fromtarfile(self._archive))
+            return content.read() if content is not None else b""
 
 
 @contextmanager

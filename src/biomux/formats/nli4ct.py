@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
+from biomux.formats.archive import each_member
 from biomux.formats.fields import build, field, integers, of_kind, optional, strings, to_json
 from biomux.formats.format import Format, stop
 from biomux.formats.joined import join
@@ -91,8 +92,7 @@ def _unpacked(archive: Source) -> Shelf:
     held = Shelf()
     try:
         with archive.open() as stream, tarfile.open(fileobj=stream, mode="r|") as members_:
-            while (member := members_.next()) is not None:
-                members_.members.clear()  # type: ignore[attr-defined]  # notes on all that it has read
+            for member in each_member(members_):
                 content = members_.extractfile(member) if member.isfile() and member.name.endswith(".json") else None
                 if content is not None:
                     where = f"{archive.name}!{member.name}"

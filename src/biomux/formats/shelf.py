@@ -67,8 +67,8 @@ class Shelf:
     >>> shelf = Shelf()
     >>> shelf.add("a", "1"), shelf.add("b", "2"), shelf.add("a", "3")
     (None, None, None)
-    >>> shelf.get("a"), shelf.get("c"), list(shelf)
-    (['1', '3'], [], ['a', 'b'])
+    >>> shelf.get("a"), shelf.get("c"), list(shelf), "b" in shelf
+    (['1', '3'], [], ['a', 'b'], True)
     """
 
     def __init__(self, *, in_memory: int = BYTES_IN_MEMORY) -> None:
@@ -94,11 +94,21 @@ class Shelf:
         """The values of a key."""
         if self._file is None:
             return self._first.get(key, [])
-        if not self._indexed:
-            self._file.execute("CREATE INDEX by_key ON kept (key)")
-            self._indexed = True
+        self._index(self._file)
         found = self._file.execute("SELECT value FROM kept WHERE key = ? ORDER BY number", (_key(key),))
         return [_text(value) for (value,) in found]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and bool(self.get(key))
+
+    def keys(self) -> Iterator[str]:
+        """All keys, sorted."""
+        if self._file is None:
+            yield from sorted(self._first)
+            return
+        self._index(self._file)
+        for (key,) in self._file.execute("SELECT DISTINCT key FROM kept ORDER BY key"):
+            yield _text(key)
 
     def __iter__(self) -> Iterator[str]:
         """All keys, in the order in which they first came."""
@@ -111,11 +121,16 @@ class Shelf:
     def groups(self) -> Iterator[tuple[str, list[str]]]:
         """Every key with its values, sorted by key."""
         if self._file is None:
-            yield from sorted(self._first.items(), key=lambda item: _key(item[0]))
+            yield from ((key, self._first[key]) for key in sorted(self._first))
             return
         rows = self._file.execute("SELECT key, value FROM kept ORDER BY key, number")
         for key, values in groupby(rows, key=lambda row: row[0]):
             yield _text(key), [_text(value) for _, value in values]
+
+    def _index(self, file: sqlite3.Connection) -> None:
+        if not self._indexed:
+            file.execute("CREATE INDEX by_key ON kept (key)")
+            self._indexed = True
 
 
 def _temporary(table: str) -> sqlite3.Connection:

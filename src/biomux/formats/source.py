@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.errors import FormatError, UsageError
 from biomux.formats.archive import SUFFIXES, open_archive
-from biomux.formats.walk import LeftOut, folder_files, listed_files, wanted
+from biomux.formats.walk import LeftOut, folder_files, listed_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +129,8 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[
                 f"nothing matches {text!r}",
                 hint="check the pattern, and quote it so that the shell leaves it alone",
             )
-        yield from listed_files([path for path in map(Path, matches) if path.is_file()], on_left_out=on_left_out)
+        names = dict.fromkeys(name for name in matches if Path(name).is_file())
+        yield from map(Path, listed_files(names, on_left_out=on_left_out))
     else:
         raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
 
@@ -275,14 +276,14 @@ def _member_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]
             on_left_out(f"{path}!{name}")
 
     with open_archive(path) as archive:
-        for name in listed_files(sorted(filter(wanted, archive.names)), on_left_out=left_out):
+        for name in listed_files(archive, on_left_out=left_out):
             yield _of_member(path, archive, name)
 
 
 def _of_member(path: Path, archive: Archive, name: str) -> Source:
     def companion(other: str) -> Source | None:
         beside = str(PurePosixPath(name).with_name(other))
-        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive.names]
+        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive]
         return _of_member(path, archive, found[0]) if found else None
 
     return replace(of_bytes(f"{path}!{name}", archive.read(name)), companion=companion)

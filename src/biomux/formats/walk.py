@@ -10,41 +10,53 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Protocol
 
 from biomux.errors import UsageError
+from biomux.formats.shelf import Shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
+    from pathlib import Path
 
-Name = TypeVar("Name", str, Path)
 LeftOut = Callable[[str], None]
 
+
+class Names(Protocol):
+    """Sorted names, gone through as often as needed."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+
+_FOLDER = "folder"
 _ABOUT = re.compile(r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?", re.IGNORECASE)
 
 
 def folder_files(root: Path, *, on_left_out: LeftOut | None = None) -> Iterator[Path]:
-    """A folder's files at any depth, sorted; the names of one folder at a time are in memory."""
+    """A folder's files at any depth, sorted; of a folder of very many, the names are in a temporary file."""
     others: set[bool] | None = None
     for path in _walk(root):
         if _is_about(path.name):
-            others = _others(_walk(root)) if others is None else others
+            others = _others(other.name for other in _walk(root)) if others is None else others
             if _describes(path.name, others):
                 _tell(on_left_out, str(path))
                 continue
         yield path
 
 
-def listed_files(names: list[Name], *, on_left_out: LeftOut | None = None) -> Iterator[Name]:
+def listed_files(names: Names, *, on_left_out: LeftOut | None = None) -> Iterator[str]:
     """The same of names that are known beforehand: a glob's matches, an archive's members."""
-    read = list(_without_texts(names))
-    others = _others(read)
-    for name in read:
-        if _is_about(_last(name)) and _describes(_last(name), others):
-            _tell(on_left_out, str(name))
-        else:
-            yield name
+    others: set[bool] | None = None
+    for name in _without_texts(names, names):
+        if _is_about(_last(name)):
+            others = _others(map(_last, _without_texts(names, names))) if others is None else others
+            if _describes(_last(name), others):
+                _tell(on_left_out, name)
+                continue
+        yield name
 
 
 def wanted(name: str) -> bool:
@@ -53,9 +65,12 @@ def wanted(name: str) -> bool:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
+    found = Shelf()
     try:
         with os.scandir(folder) as entries:
-            found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries if wanted(entry.name)}
+            for entry in entries:
+                if wanted(entry.name):
+                    found.add(entry.name, _FOLDER if entry.is_dir(follow_symlinks=False) else "")
     except OSError as error:
         raise UsageError(
             "BX002",
@@ -63,29 +78,28 @@ def _walk(folder: Path) -> Iterator[Path]:
             where=str(folder),
             hint="check its permissions",
         ) from error
-    for name in _without_texts(sorted(found)):
+    for name in _without_texts(found.keys(), found):
         path = folder / name
-        if found[name]:
+        if found.get(name) == [_FOLDER]:
             yield from _walk(path)
         elif path.is_file():
             yield path
 
 
-def _without_texts(names: list[Name]) -> Iterator[Name]:
+def _without_texts(names: Iterable[str], held: Container[str]) -> Iterator[str]:
     """Names without each `.txt` that has an `.ann` beside it."""
-    plain = {str(name).removesuffix(".gz") for name in names}
     for name in names:
-        stem, dot, suffix = str(name).removesuffix(".gz").rpartition(".")
-        if not (dot and suffix == "txt" and f"{stem}.ann" in plain):
+        stem, dot, suffix = name.removesuffix(".gz").rpartition(".")
+        if not (dot and suffix == "txt" and (f"{stem}.ann" in held or f"{stem}.ann.gz" in held)):
             yield name
 
 
-def _others(names: Iterable[str | Path]) -> set[bool]:
+def _others(names: Iterable[str]) -> set[bool]:
     """Of the files that are not about others: whether one is plain text by its name (True), whether one is not (False)."""
     found: set[bool] = set()
     for name in names:
-        if not _is_about(_last(name)):
-            found.add(_last(name).removesuffix(".gz").endswith((".txt", ".text")))
+        if not _is_about(name):
+            found.add(name.removesuffix(".gz").endswith((".txt", ".text")))
             if False in found:
                 break
     return found
@@ -99,7 +113,7 @@ def _is_about(name: str) -> bool:
     return _ABOUT.fullmatch(name) is not None
 
 
-def _last(name: str | Path) -> str:
+def _last(name: str) -> str:
     return PurePosixPath(name).name
 
 
