@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from biomux import formats
-from biomux.errors import FormatError
+from biomux.errors import FormatError, UsageError
 from biomux.formats.shelf import BYTES_IN_MEMORY, Shelf
 
 if TYPE_CHECKING:
@@ -98,3 +98,15 @@ def test_a_member_behind_a_password_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(FormatError, match=r"BX112: .*secret\.zip!a\.txt: the archive cannot be read"):
         list(formats.read(path))
+
+
+def test_no_room_to_unpack_is_told(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="a limit on the size of files is Unix's")
+    path = packed(tmp_path / "large.tar.gz", {"a.txt": "TP53\n" * 100_000})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(UsageError, match=r"BX002: a temporary file cannot be written: .*TMPDIR"):
+            next(formats.read(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

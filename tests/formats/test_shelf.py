@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from biomux.errors import UsageError
 from biomux.formats.shelf import Once, Shelf
 
 KEYS = st.text(st.characters(), max_size=3)
@@ -35,3 +37,26 @@ def test_a_shelf_keeps_all_values_in_order(pairs: list[tuple[str, str]], in_memo
     assert all(key in shelf for key in expected)
     assert shelf.get("none of them") == []
     assert "none of them" not in shelf
+
+
+def fill(kept: Once | Shelf) -> None:
+    for number in range(10_000):
+        if isinstance(kept, Once):
+            kept.put(f"{number:1000}")
+        else:
+            kept.add(f"{number:1000}", "")
+
+
+@pytest.mark.parametrize("kind", [Once, Shelf])
+def test_a_temporary_file_that_cannot_grow_is_told(
+    kind: type[Once] | type[Shelf], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource", reason="a limit on the size of files is Unix's")
+    monkeypatch.setattr("biomux.formats.shelf.CACHE_KB", 64)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(UsageError, match=r"BX002: a temporary file cannot be written: .*TMPDIR"):
+            fill(kind(in_memory=0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import shutil
 import tarfile
 import tempfile
 import zipfile
@@ -13,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from biomux.errors import FormatError
-from biomux.formats.shelf import Shelf
+from biomux.formats.shelf import Shelf, no_room
 from biomux.formats.walk import Names, wanted
 
 if TYPE_CHECKING:
@@ -106,9 +105,20 @@ def _plain(path: Path) -> Iterator[BinaryIO]:
             return
         with tempfile.TemporaryFile() as unpacked:
             with gzip.GzipFile(fileobj=raw) as packed:
-                shutil.copyfileobj(packed, unpacked, 1 << 20)
-            unpacked.seek(0)
+                while data := packed.read(1 << 20):
+                    with _room():
+                        unpacked.write(data)
+            with _room():
+                unpacked.seek(0)
             yield unpacked
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise no_room(error.strerror or str(error)) from error
 
 
 @contextmanager

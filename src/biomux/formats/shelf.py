@@ -6,12 +6,14 @@ Shelf    many values a key, fetched when the key's turn comes: tables in no orde
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import UsageError
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 IN_MEMORY = 50_000
 """Keys that `Once` holds in memory."""
@@ -22,6 +24,7 @@ OVERHEAD = 200
 CACHE_KB = 32 * 1024
 """What of a temporary file is held in memory."""
 
+_INDEX = "CREATE INDEX by_key ON kept (key)"
 _INSERT = "INSERT INTO kept (key, value) VALUES (?, ?)"
 
 
@@ -36,7 +39,7 @@ class Once:
     def __init__(self, *, in_memory: int = IN_MEMORY) -> None:
         self._first: dict[str, bytes] = {}
         self._in_memory = in_memory
-        self._rest: sqlite3.Connection | None = None
+        self._rest: _File | None = None
 
     def put(self, key: str, value: bytes = b"") -> bytes | None:
         """Keeps the value if the key is new; else gives the one that it has."""
@@ -46,8 +49,8 @@ class Once:
             self._first[key] = value
             return None
         if self._rest is None:
-            self._rest = _temporary("CREATE TABLE kept (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
-        if self._rest.execute("INSERT OR IGNORE INTO kept VALUES (?, ?)", (_key(key), value)).rowcount:
+            self._rest = _File("CREATE TABLE kept (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        if self._rest.put("INSERT OR IGNORE INTO kept VALUES (?, ?)", [(_key(key), value)]):
             return None
         return self._in_rest(key)
 
@@ -57,8 +60,7 @@ class Once:
     def _in_rest(self, key: str) -> bytes | None:
         if self._rest is None:
             return None
-        found = self._rest.execute("SELECT value FROM kept WHERE key = ?", (_key(key),)).fetchone()
-        return None if found is None else bytes(found[0])
+        return next((value for (value,) in self._rest.rows("SELECT value FROM kept WHERE key = ?", _key(key))), None)
 
 
 class Shelf:
@@ -74,28 +76,27 @@ class Shelf:
     def __init__(self, *, in_memory: int = BYTES_IN_MEMORY) -> None:
         self._first: dict[str, list[str]] = {}
         self._free = in_memory
-        self._file: sqlite3.Connection | None = None
-        self._indexed = False
+        self._file: _File | None = None
 
     def add(self, key: str, value: str) -> None:
         """One more value of a key."""
         if self._file is not None:
-            self._file.execute(_INSERT, (_key(key), _key(value)))
+            self._file.put(_INSERT, [(_key(key), _key(value))])
             return
         self._first.setdefault(key, []).append(value)
         self._free -= len(key) + len(value) + OVERHEAD
         if self._free < 0:
-            self._file = _temporary("CREATE TABLE kept (number INTEGER PRIMARY KEY, key BLOB, value BLOB)")
+            self._file = _File("CREATE TABLE kept (number INTEGER PRIMARY KEY, key BLOB, value BLOB)")
             rows = ((_key(key), _key(value)) for key, values in self._first.items() for value in values)
-            self._file.executemany(_INSERT, rows)
+            self._file.put(_INSERT, rows)
             self._first = {}
 
     def get(self, key: str) -> list[str]:
         """The values of a key."""
         if self._file is None:
             return self._first.get(key, [])
-        self._index(self._file)
-        found = self._file.execute("SELECT value FROM kept WHERE key = ? ORDER BY number", (_key(key),))
+        self._file.once(_INDEX)
+        found = self._file.rows("SELECT value FROM kept WHERE key = ? ORDER BY number", _key(key))
         return [_text(value) for (value,) in found]
 
     def __contains__(self, key: object) -> bool:
@@ -106,8 +107,8 @@ class Shelf:
         if self._file is None:
             yield from sorted(self._first)
             return
-        self._index(self._file)
-        for (key,) in self._file.execute("SELECT DISTINCT key FROM kept ORDER BY key"):
+        self._file.once(_INDEX)
+        for (key,) in self._file.rows("SELECT DISTINCT key FROM kept ORDER BY key"):
             yield _text(key)
 
     def __iter__(self) -> Iterator[str]:
@@ -115,7 +116,7 @@ class Shelf:
         if self._file is None:
             yield from self._first
             return
-        for (key,) in self._file.execute("SELECT key FROM kept GROUP BY key ORDER BY min(number)"):
+        for (key,) in self._file.rows("SELECT key FROM kept GROUP BY key ORDER BY min(number)"):
             yield _text(key)
 
     def groups(self) -> Iterator[tuple[str, list[str]]]:
@@ -123,26 +124,51 @@ class Shelf:
         if self._file is None:
             yield from ((key, self._first[key]) for key in sorted(self._first))
             return
-        rows = self._file.execute("SELECT key, value FROM kept ORDER BY key, number")
+        rows = self._file.rows("SELECT key, value FROM kept ORDER BY key, number")
         for key, values in groupby(rows, key=lambda row: row[0]):
             yield _text(key), [_text(value) for _, value in values]
 
-    def _index(self, file: sqlite3.Connection) -> None:
-        if not self._indexed:
-            file.execute("CREATE INDEX by_key ON kept (key)")
-            self._indexed = True
 
-
-def _temporary(table: str) -> sqlite3.Connection:
+class _File:
     """A database without a name: its pages go to a temporary file when they are more than the cache holds."""
-    import sqlite3
 
-    file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-    for setting in (f"cache_size = -{CACHE_KB}", "journal_mode = OFF", "synchronous = OFF", "temp_store = FILE"):
-        file.execute(f"PRAGMA {setting}")
-    file.execute(table)
-    file.execute("BEGIN")  # never committed: a commit after each statement would write its pages out
-    return file
+    def __init__(self, table: str) -> None:
+        import sqlite3
+
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._error = sqlite3.Error
+        self._done: set[str] = set()
+        settings = (f"cache_size = -{CACHE_KB}", "journal_mode = OFF", "synchronous = OFF", "temp_store = FILE")
+        for statement in (*(f"PRAGMA {setting}" for setting in settings), table):
+            self.once(statement)
+        self.once("BEGIN")  # never committed: a commit after each statement would write its pages out
+
+    def once(self, statement: str) -> None:
+        if statement not in self._done:
+            with self._telling():
+                self._database.execute(statement)
+            self._done.add(statement)
+
+    def put(self, statement: str, rows: Iterable[tuple[bytes, bytes]]) -> int:
+        with self._telling():
+            return self._database.executemany(statement, rows).rowcount
+
+    def rows(self, statement: str, *values: bytes) -> Iterator[tuple[Any, ...]]:
+        with self._telling():
+            yield from self._database.execute(statement, values)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except self._error as error:
+            raise no_room(str(error)) from error
+
+
+def no_room(reason: str) -> UsageError:
+    """What is told when a temporary file cannot be written."""
+    hint = "make room where temporary files are written, or set TMPDIR to a folder that has more"
+    return UsageError("BX002", f"a temporary file cannot be written: {reason}", hint=hint)
 
 
 def _key(text: str) -> bytes:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 LeftOut = Callable[[str], None]
 
+_FOLDER = "folder"
+_ABOUT = re.compile(r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?", re.IGNORECASE)
+
 
 class Names(Protocol):
     """Sorted names, gone through as often as needed."""
@@ -29,10 +32,6 @@ class Names(Protocol):
     def __iter__(self) -> Iterator[str]: ...
 
     def __contains__(self, name: object, /) -> bool: ...
-
-
-_FOLDER = "folder"
-_ABOUT = re.compile(r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?", re.IGNORECASE)
 
 
 def folder_files(root: Path, *, on_left_out: LeftOut | None = None) -> Iterator[Path]:
