@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import tarfile
 import zipfile
 from functools import partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +19,7 @@ from biomux.errors import FormatError, UsageError
 from biomux.formats.shelf import BYTES_IN_MEMORY, Shelf
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PAIR = {"set/b.ann": "T1\tGene 0 4\tTP53\n", "set/a.txt": "BRCA1", "set/b.txt": "TP53 it is", "set/a.ann": ""}
@@ -40,6 +45,39 @@ def test_pairs_of_files_in_an_archive_are_read_together(tmp_path: Path, name: st
 
     assert [(document.id, document.text) for document in documents] == [("a", "BRCA1"), ("b", "TP53 it is")]
     assert documents[1].mention(documents[1].spans[0]) == "TP53"
+
+
+@pytest.mark.parametrize("spelled", ["./{}", "set//{}", "set/./{}", "/set/{}"])
+@pytest.mark.parametrize("name", ["pairs.zip", "pairs.tar"])
+def test_files_find_each_other_however_their_folder_is_spelled(tmp_path: Path, name: str, spelled: str) -> None:
+    pair = {spelled.format(PurePosixPath(member).name): text for member, text in PAIR.items()}
+
+    assert [document.text for document in formats.read(packed(tmp_path / name, pair))] == ["BRCA1", "TP53 it is"]
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, gzip.compress])
+@pytest.mark.parametrize("name", ["pairs.tar", "pairs.tar.gz"])
+def test_a_tar_packed_otherwise_than_its_name_says_is_read(
+    tmp_path: Path, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = packed(tmp_path / name, PAIR)
+    path.write_bytes(pack(path.read_bytes()))
+
+    if name.endswith(".gz") and pack is not gzip.compress:  # gzip inside of it
+        with pytest.raises(FormatError, match="BX112"):
+            list(formats.read(path))
+    else:
+        assert [document.text for document in formats.read(path)] == ["BRCA1", "TP53 it is"]
+
+
+def test_a_header_damaged_after_the_first_is_told(tmp_path: Path) -> None:
+    path = packed(tmp_path / "damaged.tar", {"a.txt": "a", "b.txt": "b", "c.txt": "c"})
+    raw = bytearray(path.read_bytes())
+    raw[raw.index(b"b.txt")] ^= 1
+    path.write_bytes(raw)
+
+    with pytest.raises(FormatError, match=r"BX112: .*damaged\.tar: the archive is damaged: there is no header"):
+        list(formats.read(path))
 
 
 @pytest.mark.parametrize("name", ["twice.zip", "twice.tar"])
@@ -100,13 +138,22 @@ def test_a_member_behind_a_password_is_told(tmp_path: Path) -> None:
         list(formats.read(path))
 
 
-def test_no_room_to_unpack_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [9_000, 100_000])
+def test_no_room_to_unpack_is_told(tmp_path: Path, room: int) -> None:
     resource = pytest.importorskip("resource", reason="a limit on the size of files is Unix's")
-    path = packed(tmp_path / "large.tar.gz", {"a.txt": "TP53\n" * 100_000})
+    path = packed(tmp_path / "large.tar.gz", {"a.txt": "TP53\n" * (room // 5)})
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
         with pytest.raises(UsageError, match=r"BX002: a temporary file cannot be written: .*TMPDIR"):
             next(formats.read(path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_no_folder_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = packed(tmp_path / "pairs.tar.gz", PAIR)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+
+    with pytest.raises(UsageError, match="BX002: a temporary file cannot be written: No such file"):
+        next(formats.read(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tarfile
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,14 @@ def test_a_single_trial_without_label() -> None:
 def test_reports_in_the_folder_give_no_documents_of_their_own(tmp_path: Path) -> None:
     laid(tmp_path, STATEMENT)
     assert [document.id for document in formats.read(tmp_path)] == ["u1"]
+
+
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_statements_in_an_archive_find_their_reports_there(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "set").mkdir()
+    laid(tmp_path / "set", STATEMENT, packed=False)
+    archive = shutil.make_archive(str(tmp_path / "set"), kind, tmp_path / "set")
+    assert [document.id for document in formats.read(archive)] == ["u1"]
 
 
 @pytest.mark.parametrize(

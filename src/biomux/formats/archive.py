@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from biomux.errors import FormatError
@@ -73,25 +73,39 @@ class _Zip:
 class _Tar:
     def __init__(self, path: Path, plain: BinaryIO) -> None:
         self._path = path
-        self._plain = plain
         self._archive = tarfile.open(fileobj=plain)  # noqa: SIM115  # holds nothing that needs closing but `plain`
-        self._headers = Shelf()
-        """Where each file's header begins. Notes on a million files would take half a gigabyte."""
+        self._places = Shelf()
+        """Where the bytes of each file begin, and their number; of a sparse file, where its header begins."""
         for member in each_member(self._archive):
             if member.isfile() and wanted(member.name):
-                self._headers.add(member.name, str(member.offset))
+                place = f"{member.offset}" if member.issparse() else f"{member.offset_data} {member.size}"
+                self._places.add(member.name, place)
+        if self._at(self._archive.offset, tarfile.BLOCKSIZE).strip(b"\0"):
+            raise tarfile.ReadError("there is no header where the next file should begin")
 
     def __iter__(self) -> Iterator[str]:
-        return self._headers.keys()
+        return self._places.keys()
 
     def __contains__(self, name: object, /) -> bool:
-        return name in self._headers
+        return name in self._places
 
     def read(self, name: str) -> bytes:
         with _telling(f"{self._path}!{name}"):
-            self._plain.seek(int(self._headers.get(name)[-1]))
-            content = self._archive.extractfile(tarfile.TarInfo.fromtarfile(self._archive))
-            return content.read() if content is not None else b""
+            start, _, size = self._places.get(name)[-1].partition(" ")
+            if not size:
+                self._at(int(start), 0)
+                content = self._archive.extractfile(tarfile.TarInfo.fromtarfile(self._archive))
+                return content.read() if content is not None else b""
+            data = self._at(int(start), int(size))
+            if len(data) < int(size):
+                raise tarfile.ReadError("unexpected end of data")
+            return data
+
+    def _at(self, start: int, size: int) -> bytes:
+        stream = self._archive.fileobj  # not `plain`, which may be packed
+        assert stream is not None
+        stream.seek(start)
+        return stream.read(size)
 
 
 @contextmanager
@@ -103,14 +117,25 @@ def _plain(path: Path) -> Iterator[BinaryIO]:
         if not gzipped:
             yield raw
             return
-        with tempfile.TemporaryFile() as unpacked:
-            with gzip.GzipFile(fileobj=raw) as packed:
-                while data := packed.read(1 << 20):
-                    with _room():
-                        unpacked.write(data)
-            with _room():
-                unpacked.seek(0)
+        with _unpacked(raw) as unpacked:
             yield unpacked
+
+
+def _unpacked(raw: BinaryIO) -> BinaryIO:
+    with _room():
+        unpacked = tempfile.TemporaryFile()  # noqa: SIM115  # for the caller to close
+    try:
+        with gzip.GzipFile(fileobj=raw) as packed:
+            while data := packed.read(1 << 20):
+                with _room():
+                    unpacked.write(data)
+                    unpacked.flush()
+        unpacked.seek(0)
+    except BaseException:
+        with suppress(OSError):  # closing tries once more to write what could not be written
+            unpacked.close()
+        raise
+    return unpacked
 
 
 @contextmanager

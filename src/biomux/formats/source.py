@@ -282,7 +282,8 @@ def _member_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]
 
 def _of_member(path: Path, archive: Archive, name: str) -> Source:
     def companion(other: str) -> Source | None:
-        beside = str(PurePosixPath(name).with_name(other))
+        folder, slash, _ = name.rpartition("/")
+        beside = f"{folder}{slash}{other}"
         found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive]
         return _of_member(path, archive, found[0]) if found else None
 

@@ -49,9 +49,9 @@ def folder_files(root: Path, *, on_left_out: LeftOut | None = None) -> Iterator[
 def listed_files(names: Names, *, on_left_out: LeftOut | None = None) -> Iterator[str]:
     """The same of names that are known beforehand: a glob's matches, an archive's members."""
     others: set[bool] | None = None
-    for name in _without_texts(names, names):
+    for name in _without_texts(names):
         if _is_about(_last(name)):
-            others = _others(map(_last, _without_texts(names, names))) if others is None else others
+            others = _others(map(_last, _without_texts(names))) if others is None else others
             if _describes(_last(name), others):
                 _tell(on_left_out, name)
                 continue
@@ -77,20 +77,24 @@ def _walk(folder: Path) -> Iterator[Path]:
             where=str(folder),
             hint="check its permissions",
         ) from error
-    for name in _without_texts(found.keys(), found):
+    for name, kinds in found.groups():
+        if _is_text_of_another(name, found):
+            continue
         path = folder / name
-        if found.get(name) == [_FOLDER]:
+        if kinds[-1] == _FOLDER:
             yield from _walk(path)
         elif path.is_file():
             yield path
 
 
-def _without_texts(names: Iterable[str], held: Container[str]) -> Iterator[str]:
-    """Names without each `.txt` that has an `.ann` beside it."""
-    for name in names:
-        stem, dot, suffix = name.removesuffix(".gz").rpartition(".")
-        if not (dot and suffix == "txt" and (f"{stem}.ann" in held or f"{stem}.ann.gz" in held)):
-            yield name
+def _without_texts(names: Names) -> Iterator[str]:
+    return (name for name in names if not _is_text_of_another(name, names))
+
+
+def _is_text_of_another(name: str, names: Container[str]) -> bool:
+    """Whether it is a `.txt` that has an `.ann` beside it."""
+    stem, dot, suffix = name.removesuffix(".gz").rpartition(".")
+    return bool(dot) and suffix == "txt" and (f"{stem}.ann" in names or f"{stem}.ann.gz" in names)
 
 
 def _others(names: Iterable[str]) -> set[bool]:
