@@ -21,6 +21,8 @@ BYTES_IN_MEMORY = 16 * 1024 * 1024
 """What `Shelf` holds in memory, about; with more, all of it goes to the file."""
 OVERHEAD = 200
 """What a value takes beside its characters, about."""
+AT_ONCE = 100
+"""Values that wait until they are written to the file together."""
 CACHE_KB = 32 * 1024
 """What of a temporary file is held in memory."""
 
@@ -77,11 +79,14 @@ class Shelf:
         self._first: dict[str, list[str]] = {}
         self._free = in_memory
         self._file: _File | None = None
+        self._waiting: list[tuple[bytes, bytes]] = []
 
     def add(self, key: str, value: str) -> None:
         """One more value of a key."""
         if self._file is not None:
-            self._file.put(_INSERT, [(_key(key), _key(value))])
+            self._waiting.append((_key(key), _key(value)))
+            if len(self._waiting) == AT_ONCE:
+                self._filled(self._file)
             return
         self._first.setdefault(key, []).append(value)
         self._free -= len(key) + len(value) + OVERHEAD
@@ -95,7 +100,7 @@ class Shelf:
         """The values of a key."""
         if self._file is None:
             return self._first.get(key, [])
-        self._file.once(_INDEX)
+        self._filled(self._file).once(_INDEX)
         found = self._file.rows("SELECT value FROM kept WHERE key = ? ORDER BY number", _key(key))
         return [_text(value) for (value,) in found]
 
@@ -107,7 +112,7 @@ class Shelf:
         if self._file is None:
             yield from sorted(self._first)
             return
-        self._file.once(_INDEX)
+        self._filled(self._file).once(_INDEX)
         for (key,) in self._file.rows("SELECT DISTINCT key FROM kept ORDER BY key"):
             yield _text(key)
 
@@ -116,7 +121,7 @@ class Shelf:
         if self._file is None:
             yield from self._first
             return
-        for (key,) in self._file.rows("SELECT key FROM kept GROUP BY key ORDER BY min(number)"):
+        for (key,) in self._filled(self._file).rows("SELECT key FROM kept GROUP BY key ORDER BY min(number)"):
             yield _text(key)
 
     def groups(self) -> Iterator[tuple[str, list[str]]]:
@@ -124,9 +129,16 @@ class Shelf:
         if self._file is None:
             yield from ((key, self._first[key]) for key in sorted(self._first))
             return
-        rows = self._file.rows("SELECT key, value FROM kept ORDER BY key, number")
+        rows = self._filled(self._file).rows("SELECT key, value FROM kept ORDER BY key, number")
         for key, values in groupby(rows, key=lambda row: row[0]):
             yield _text(key), [_text(value) for _, value in values]
+
+    def _filled(self, file: _File) -> _File:
+        """The file, with all that has been added."""
+        if self._waiting:
+            file.put(_INSERT, self._waiting)
+            self._waiting = []
+        return file
 
 
 class _File:
