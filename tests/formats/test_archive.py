@@ -70,6 +70,16 @@ def test_a_tar_packed_otherwise_than_its_name_says_is_read(
         assert [document.text for document in formats.read(path)] == ["BRCA1", "TP53 it is"]
 
 
+def test_a_sparse_file_is_read_with_its_holes(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "sparse.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.txt")
+        member.size = 4
+        member.pax_headers = {"GNU.sparse.size": "6", "GNU.sparse.map": "2,4", "GNU.sparse.name": "a.txt"}
+        archive.addfile(member, io.BytesIO(b"TP53"))
+
+    assert [document.text for document in formats.read(tmp_path / "sparse.tar", format="text")] == ["\0\0TP53"]
+
+
 def test_a_header_damaged_after_the_first_is_told(tmp_path: Path) -> None:
     path = packed(tmp_path / "damaged.tar", {"a.txt": "a", "b.txt": "b", "c.txt": "c"})
     raw = bytearray(path.read_bytes())

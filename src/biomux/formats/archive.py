@@ -48,7 +48,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 def each_member(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     """The members of a tar file from where it stands, one at a time: its own loop holds a note on each that it has passed."""
     while (member := archive.next()) is not None:
-        archive.members.clear()  # type: ignore[attr-defined]
+        archive.members.clear()  # type: ignore[attr-defined]  # the notes; Python has no documented way to do without
         yield member
 
 
