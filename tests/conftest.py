@@ -7,6 +7,8 @@ import signal
 
 from hypothesis import settings
 
+import biomux  # noqa: F401  first of all, since it switches off the telemetry of libraries that tests import themselves
+
 # Tests share the machine's cores: two threads that wait for each other on a busy core take a hundred times as long as one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

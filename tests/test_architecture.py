@@ -19,6 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "outside": {"errors"},
     "quiet": set(),
+    "privacy": set(),
     "document": {"errors"},
     "text": {"errors", "document"},
     "formats": {"errors", "document", "text"},

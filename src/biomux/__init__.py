@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from biomux import privacy
 from biomux.document import Answer, Argument, Document, Label, Passage, Question, Relation, Span
 from biomux.errors import BiomuxError
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.engine.annotator import Annotator
+
+privacy.disable_telemetry()
 
 __version__ = "0.1.0"
 

@@ -140,11 +140,14 @@ def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Sp
 
     try:
         with _quietly():
-            config = AutoConfig.from_pretrained(name)
+            local = Path(name).is_dir()
+            config = AutoConfig.from_pretrained(name, local_files_only=local)
             for key in DROPOUTS:
                 if hasattr(config, key):
                     setattr(config, key, dropout)
-            body = AutoModel.from_pretrained(name, config=config, use_safetensors=True, dtype=torch.float32)
+            body = AutoModel.from_pretrained(
+                name, config=config, use_safetensors=True, dtype=torch.float32, local_files_only=local
+            )
     except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise TrainingError(
             "BX401",
