@@ -86,7 +86,9 @@ class Transformer(nn.Module):
                 where="loop → gradient_checkpointing",
                 hint="set it to false, and loop.batch_pieces lower",
             )
-        self.body.gradient_checkpointing_enable({"use_reentrant": False})
+        # Newer releases of transformers use the first name and warn about the second.
+        enable = getattr(self.body, "activation_checkpointing_enable", None) or self.body.gradient_checkpointing_enable
+        enable({"use_reentrant": False})
 
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
         hidden: Tensor = self.body(input_ids=ids, attention_mask=mask, **self._segments(segments)).last_hidden_state
