@@ -106,6 +106,30 @@ def test_a_mistyped_command_gets_a_sentence_and_a_suggestion(capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ["annotate", ""],
+        ["annotate", "a.txt", ""],
+        ["convert", "", "a.jsonl"],
+        ["convert", "a.tsv", ""],
+        ["score", "", "a.tsv"],
+        ["score", "a.tsv", ""],
+        ["evaluate", "", "bc5cdr"],
+        ["verify", ""],
+        ["report", ""],
+    ],
+)
+def test_an_empty_argument_is_not_the_current_folder(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tsv").write_text("TP53\tB-gene\n")
+    assert cli.run(arguments) == 2
+    assert "is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
+
+
+@pytest.mark.parametrize(
     "arguments", [["formats", "--wrong"], ["formats", "more"], ["--wrong"], ["convert"], ["convert", "a"]]
 )
 def test_a_wrong_command_line_is_one_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,3 +104,9 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="BX002"):
         list(files(tmp_path))
     (tmp_path / "closed").chmod(0o700)
+
+
+def test_an_empty_name_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fill(tmp_path, "a.jsonl"))
+    with pytest.raises(UsageError, match="is empty"):
+        list(formats.read(""))

@@ -30,7 +30,7 @@ from biomux.cli.display import sentence
 from biomux.errors import BiomuxError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class Command(NamedTuple):
@@ -258,8 +258,25 @@ def _prepare(command: Any, *, markup: Literal["rich"] | None) -> None:
         command.help = "\n\n".join(
             f"{keep}{part}" if part.startswith("    ") else part.replace("\n", " ") for part in text.split("\n\n")
         )
+    for param in command.params:
+        if param.param_type_name == "argument":
+            param.process_value = _refusing_empty(param)
     for part in getattr(command, "commands", {}).values():
         _prepare(part, markup=markup)
+
+
+def _refusing_empty(param: Any) -> Callable[[Any, Any], Any]:
+    """How an argument's value is made, if it is not empty: as a path, an empty value would be the current folder."""
+    cast = param.process_value
+
+    def checked(context: Any, value: Any) -> Any:
+        if value == "" or (isinstance(value, list | tuple) and "" in value):
+            name = param.metavar or param.name.upper()
+            hint = f"give {name} a value; a shell variable in it may not be set"
+            raise UsageError("BX001", f"the argument {name} is empty", hint=hint)
+        return cast(context, value)
+
+    return checked
 
 
 def _markup() -> Literal["rich"] | None:

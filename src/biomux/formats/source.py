@@ -117,6 +117,8 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[
     path = Path(text)
     if where == "-":
         return
+    if not text:
+        raise UsageError("BX002", "the name of a file or folder is empty", hint="name one; . is the current folder")
     if path.is_dir():
         yield from folder_files(path, on_left_out=on_left_out)
     elif path.exists():
