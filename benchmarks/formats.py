@@ -19,7 +19,6 @@ import random
 import resource
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -131,16 +130,8 @@ def as_question(document: Document) -> Document:
     return replace(document, spans=(), sentences=None, passages=(), questions=(question,))
 
 
-def as_statement(document: Document) -> Document:
-    """A statement about a section of a clinical trial's report, a line a sentence; each document has a trial of its own."""
-    text = document.text.replace(". ", ".\n")
-    passage = Passage(0, len(text), "Results", {"trial": f"NCT{document.id}", "role": "primary"})
-    plain = replace(document, text=text, passages=(passage,), spans=(), sentences=None)
-    return replace(plain, pair=document.text[:80].replace("\n", " "), labels=(Label("Entailment"),))
-
-
 Shape = Callable[[Document], Document]
-SHAPES: tuple[Shape, ...] = (lambda document: document, on_one_line, as_pair, as_question, as_statement)
+SHAPES: tuple[Shape, ...] = (lambda document: document, on_one_line, as_pair, as_question)
 """What documents may be made into, until a format takes them."""
 
 
@@ -179,8 +170,6 @@ def plain_pass(path: Path) -> tuple[str, Callable[[], object]]:
     head = files[0].open("rb").read(1).lstrip() if files else b""
     if path.suffix == ".jsonl":
         return "json.loads", lambda: [_json_lines(file) for file in files]
-    if any(file.name.endswith(".tar.gz") for file in files):
-        return "json.loads, unpacking", lambda: [_json_files(file) for file in files]
     if path.suffix == ".parquet":
         return "bytes", lambda: [len(file.read_bytes()) for file in files]
     if head == b"<":
@@ -193,13 +182,6 @@ def plain_pass(path: Path) -> tuple[str, Callable[[], object]]:
 def _json_lines(path: Path) -> int:
     with path.open("rb") as stream:
         return sum(1 for line in stream if json.loads(line))
-
-
-def _json_files(path: Path) -> int:
-    if not path.name.endswith(".tar.gz"):
-        return len(json.loads(path.read_bytes()))
-    with tarfile.open(path) as archive:
-        return sum(len(json.load(found)) for member in archive if (found := archive.extractfile(member)) is not None)
 
 
 def _lxml(path: Path) -> int:
@@ -235,8 +217,6 @@ def size_of(path: Path) -> int:
 def row(name: str, made: list[Document], folder: Path, repeat: int) -> str:
     """One line of the table."""
     chosen = formats.get(name)
-    if chosen.write is None and chosen.write_folder is None:
-        return f"| {name} | – | – | – | – | – | – | not written |"
     shape = shape_for(chosen)
     made = [shape(document) for document in made]
     try:
@@ -372,7 +352,7 @@ def main() -> None:
     if chosen.cpu:
         global clock
         clock = time.process_time
-    names = chosen.names or list(formats.FORMATS)
+    names = chosen.names or [name for name in formats.FORMATS if formats.get(name).writable]
     if chosen.child is not None:
         child(names[0], chosen.child)
     elif chosen.gigabyte:

@@ -103,12 +103,14 @@ def format_pages() -> str:
     rows = []
     for name in formats.FORMATS:
         found = formats.get(name)
-        ways = "read, write" if found.write or found.write_folder else "read"
+        ways = "read, write" if found.writable else "read"
         suffixes = " ".join(f"`{suffix}`" for suffix in found.suffixes)
         rows.append((f"[`{name}`](#{name})", found.title, ways, suffixes, ", ".join(sorted(found.holds))))
     intro = (
-        "All are read and written as streams, gzipped or not. They are recognised in this order, by name and first bytes. "
-        "What a format cannot hold is told when it is written. `biomux formats` shows the same table.\n"
+        "All are read as streams, gzipped or not, and most are written so. The formats of task corpora (`read` alone in the third "
+        "column) are read-only: convert them to `jsonl`, or to another format that holds what they have. Formats are recognised in "
+        "this order, by name and first bytes. What a format cannot hold is told when it is written. `biomux formats` shows the same "
+        "table.\n"
     )
     parts = [f"{MADE}\n# Formats\n\n{intro}", _table(("name", "", "", "suffixes", "holds, beyond the text"), rows)]
     for name, module in formats.FORMATS.items():

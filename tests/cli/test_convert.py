@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from biomux import cli, formats
-from biomux.document import Document, Passage, Span
+from biomux.document import Document, Span
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -353,11 +353,19 @@ def test_a_document_that_the_target_cannot_hold_can_be_skipped(here: Path, capsy
 
 
 def test_a_document_that_a_folder_cannot_hold_can_be_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    passages = (Passage(0, 4, "title"), Passage(5, 9, "abstract"))
-    formats.write([Document("1", "plain"), Document("2", "TP53 gene", passages=passages)], "a.jsonl")
-    assert convert("a.jsonl", "out", "--to", "chemprot", "--on-error", "skip") == 0
+    untyped, typed = ((Span(0, 4, entity_type),) for entity_type in ("", "gene"))
+    formats.write([Document("1", "TP53", spans=untyped), Document("2", "TP53 gene", spans=typed)], "a.jsonl")
+    assert convert("a.jsonl", "out", "--to", "brat", "--on-error", "skip") == 0
     assert ids("out") == ["2"]
     assert "skipped 1:\n  BX120: document '1'" in told(capsys)
+
+
+def test_a_format_that_is_only_read_is_refused_as_a_target(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    formats.write([Document("1", "plain")], "a.jsonl")
+    for target in (["out", "--to", "chemprot"], ["out.bioasq.json"]):
+        assert convert("a.jsonl", *target) == 2
+        assert "can only be read; formats that can be written: bioc-json, bioc-xml, brat," in told(capsys)
+        assert not (here / target[0]).exists()
 
 
 def test_files_of_no_format_in_a_folder_are_passed_over_and_told(

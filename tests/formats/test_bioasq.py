@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import IDS, JSON, TEXT
 
 from biomux import formats
 from biomux.document import Answer, Document, Passage, Question
 from biomux.errors import FormatError
-from biomux.formats import Loss, of_bytes
-from biomux.formats.bioasq import FORMAT, answers, read, write
-from biomux.formats.check import check_format
-from biomux.formats.joined import join
+from biomux.formats import of_bytes
+from biomux.formats.bioasq import FORMAT, read
+from biomux.formats.check import check_reader
 
 SNIPPETS = [
     {"text": "The p53 gene guards; P53 again.", "document": "u1", "offsetInBeginSection": 3},
@@ -64,18 +59,6 @@ def test_yes_and_no_have_no_place() -> None:
     assert one(golden("yesno", "yes")).questions[0].answers == (Answer("yes"),)
 
 
-def test_what_was_read_is_written_the_same() -> None:
-    data = golden("list", [["MDM2", "HDM2"], ["p5"]], ideal_answer="x", triples=[{"p": "q"}])
-    stream = io.BytesIO()
-    write([one(data)], stream, on_loss=_never)
-    assert json.loads(stream.getvalue()) == json.loads(data)
-
-
-def test_a_document_with_several_questions_is_refused() -> None:
-    with pytest.raises(FormatError, match="BX120: document '1': there are 2 questions"):
-        write([Document("1", "x", questions=(Question("a", "?"), Question("b", "?")))], io.BytesIO(), on_loss=_never)
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -97,24 +80,6 @@ def test_it_is_recognised() -> None:
     assert formats.guess(of_bytes("BioASQ-training9b.json", golden("yesno", "no"))).name == "bioasq"
 
 
-def _never(loss: Loss) -> None:
-    raise AssertionError(loss)
-
-
-@st.composite
-def questions(draw: st.DrawFn) -> Document:
-    name = draw(IDS)
-    text, ranges = join(draw(st.lists(TEXT, min_size=1, max_size=3)), "\n")
-    passages = tuple(Passage(start, end, "snippet", {"document": "u"}) for start, end in ranges)
-    kind = draw(st.sampled_from(["factoid", "list", "yesno"]))
-    exact = [draw(TEXT), text[:4]]
-    found = answers(kind, exact, text, ranges, "")
-    question = Question(name, draw(TEXT), found, kind, extra={"exact_answer": exact})
-    metadata = draw(st.dictionaries(st.sampled_from(["documents", "concepts"]), JSON))
-    return Document(name, text, passages=passages, questions=(question,), metadata=metadata)
-
-
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(st.lists(questions(), max_size=3))
-def test_any_question_with_snippets_survives(drawn: list[Document]) -> None:
-    check_format(FORMAT, drawn)
+@pytest.mark.parametrize("exact", ["yes", ["p53", "MDM2"], [["p53", "TP53"], ["MDM2"]]])
+def test_it_keeps_the_promises_of_a_reader(exact: Any) -> None:
+    check_reader(FORMAT, {"gold.json": golden("list", exact, ideal_answer="x", triples=[{"p": "q"}])})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from biomux.document import Document, Span
-from biomux.formats import Loss, guess, of_bytes, of_path
+from biomux.formats import guess, of_bytes, of_path
+from biomux.formats.check import check_reader
 from biomux.formats.elucidata import FORMAT, read
 
 if TYPE_CHECKING:
@@ -54,15 +54,6 @@ def test_a_malformed_record_is_told_and_the_next_is_read(record: str, code: str)
     assert [(error.code, (error.where or "").split(" ")[0]) for error in errors] == [(code, "x.json:2")]
 
 
-def test_what_it_cannot_hold_is_told() -> None:
-    losses: list[Loss] = []
-    assert FORMAT.write is not None
-    FORMAT.write(
-        [Document("1", "a", spans=(Span(0, 1, "X", identifiers=("7",)),))], io.BytesIO(), on_loss=losses.append
-    )
-    assert [loss.feature for loss in losses] == ["identifiers"]
-
-
 def test_it_is_recognised_even_where_the_first_paragraph_is_long() -> None:
     assert guess(of_bytes("a.json", SAMPLE.encode())) is FORMAT
     assert FORMAT.sniff("a.json", b'[{"text": "' + b"long " * 800)
@@ -76,3 +67,7 @@ def test_counts_of_corpora(kind: str, paragraphs: int, mentions: int) -> None:
     folder = Path(os.environ["BIOMUX_CORPORA"]) / "ner" / "elucidata"
     found = [document for split in ("train", "test") for document in read(of_path(folder / f"{split}_{kind}.json.gz"))]
     assert (len(found), sum(len(document.spans) for document in found)) == (paragraphs, mentions)
+
+
+def test_it_keeps_the_promises_of_a_reader() -> None:
+    check_reader(FORMAT, {"tissue.json": SAMPLE.replace('"end": 12, "start": 11', '"end": 13, "start": 12').encode()})

@@ -6,6 +6,7 @@ Ten examples a format and promise; BIOMUX_EXAMPLES=200 asks for more.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,11 @@ from strategies import LINE_TEXT, NAMES, ODD_NAMES, TEXT, XML_TEXT, collections
 
 from biomux import formats
 from biomux.document import Document
+from biomux.errors import UsageError
 from biomux.formats.check import check_format, check_round_trip
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 quick = settings(
     max_examples=int(os.environ.get("BIOMUX_EXAMPLES", "10")),
@@ -23,9 +28,12 @@ quick = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 every_format = pytest.mark.parametrize("name", list(formats.FORMATS))
+WRITTEN = [name for name in formats.FORMATS if formats.get(name).writable]
+written_format = pytest.mark.parametrize("name", WRITTEN)
+read_only_format = pytest.mark.parametrize("name", sorted(set(formats.FORMATS) - set(WRITTEN)))
 
 
-@every_format
+@written_format
 @quick
 @given(data=st.data())
 def test_a_format_keeps_what_it_says_it_holds(name: str, data: st.DataObject) -> None:
@@ -34,7 +42,7 @@ def test_a_format_keeps_what_it_says_it_holds(name: str, data: st.DataObject) ->
     check_format(chosen, data.draw(collections(chosen.holds, text=text)))
 
 
-@every_format
+@written_format
 @quick
 @given(data=st.data())
 def test_a_format_tells_what_it_cannot_hold(name: str, data: st.DataObject) -> None:
@@ -43,7 +51,7 @@ def test_a_format_tells_what_it_cannot_hold(name: str, data: st.DataObject) -> N
     check_round_trip(formats.get(name), data.draw(collections(text=text, names=names)))
 
 
-@every_format
+@written_format
 def test_a_format_takes_texts_of_a_megabyte_in_one_line(name: str) -> None:
     check_round_trip(formats.get(name), [Document("long", "tumour suppressor " * 60_000)])
 
@@ -54,3 +62,16 @@ def test_a_format_is_named_and_filed_under_one_name(name: str) -> None:
     assert chosen.name == name
     assert all(suffix.startswith(".") for suffix in chosen.suffixes)
     assert chosen.title
+
+
+@read_only_format
+def test_writing_a_format_that_is_only_read_names_those_that_can_be_written(name: str, tmp_path: Path) -> None:
+    documents = [Document("1", "TP53")]
+    own_suffix = tmp_path / f"a{formats.get(name).suffixes[0]}"
+    for path, chosen in ((tmp_path / "a", name), (own_suffix, None)):
+        with pytest.raises(
+            UsageError, match=f"BX120: format '{name}' can only be read.*written: bioc-json, bioc-xml,"
+        ) as error:
+            formats.write(documents, path, format=chosen)
+        assert all(f" {other}" not in str(error.value.hint) for other in formats.FORMATS if other not in WRITTEN)
+        assert not path.exists()

@@ -9,16 +9,12 @@ import tarfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import IDS, TEXT
 
 from biomux import formats
-from biomux.document import Document, Label, Passage
+from biomux.document import Label, Passage
 from biomux.errors import FormatError
-from biomux.formats import Loss, of_bytes, of_path
-from biomux.formats.check import check_format, check_round_trip
-from biomux.formats.joined import join
+from biomux.formats import of_bytes, of_path
+from biomux.formats.check import check_reader
 from biomux.formats.nli4ct import FORMAT, read
 
 if TYPE_CHECKING:
@@ -135,45 +131,10 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
         list(read(of_path(path)))
 
 
-def test_what_was_read_is_written_the_same(tmp_path: Path) -> None:
-    documents = list(read(of_path(laid(tmp_path, STATEMENT))))
-    formats.write(documents, tmp_path / "out", format="nli4ct", on_loss=_never)
-    assert json.loads((tmp_path / "out" / "statements.json").read_text()) == {"u1": STATEMENT}
-    assert list(formats.read(tmp_path / "out")) == documents
-
-
-def test_a_text_without_trials_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="BX120: document '1': the text is not the same section"):
-        formats.write([Document("1", "x", pair="y")], tmp_path / "out", format="nli4ct")
-
-
-def test_it_keeps_the_promises_of_a_format(tmp_path: Path) -> None:
-    check_format(FORMAT, read(of_path(laid(tmp_path, STATEMENT))))
-
-
-def _never(loss: Loss) -> None:
-    raise AssertionError(loss)
-
-
-@st.composite
-def statements(draw: st.DrawFn) -> Document:
-    name = draw(IDS)
-    sections = draw(st.lists(TEXT, min_size=1, max_size=2))
-    text, ranges = join(sections, "\n")
-    passages = tuple(
-        Passage(start, end, "Results", {"trial": f"{name}-{role}", "role": role})
-        for (start, end), role in zip(ranges, ("primary", "secondary"), strict=False)
+@pytest.mark.parametrize("packed", [True, False])
+def test_it_keeps_the_promises_of_a_reader(tmp_path: Path, packed: bool) -> None:
+    laid(tmp_path, STATEMENT, packed=packed)
+    check_reader(
+        FORMAT,
+        {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()},
     )
-    labels = [Label("Entailment")]
-    metadata: dict[str, Any] = {}
-    first = sections[0].split("\n")[0]
-    if first and draw(st.booleans()):
-        labels.append(Label("evidence", start=0, end=len(first)))
-        metadata["Primary_evidence_index"] = [0]
-    return Document(name, text, passages=passages, pair=draw(TEXT), labels=tuple(labels), metadata=metadata)
-
-
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(st.lists(statements(), max_size=3, unique_by=lambda document: document.id))
-def test_any_statement_survives(drawn: list[Document]) -> None:
-    check_round_trip(FORMAT, drawn)

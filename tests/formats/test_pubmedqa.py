@@ -6,16 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import IDS, JSON, TEXT
 
 from biomux import formats
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
 from biomux.formats import of_bytes, of_path
-from biomux.formats.check import check_format
-from biomux.formats.joined import join
+from biomux.formats.check import check_reader
 from biomux.formats.json_object import members
 from biomux.formats.pubmedqa import FORMAT, read
 
@@ -111,20 +107,7 @@ def test_it_is_recognised() -> None:
     assert formats.guess(of_bytes("ori_pqal.json", json.dumps({"21": RECORD}).encode())).name == "pubmedqa"
 
 
-@st.composite
-def questions(draw: st.DrawFn) -> Document:
-    text, ranges = join(draw(st.lists(TEXT, min_size=1, max_size=3)), "\n")
-    return Document(
-        draw(IDS),
-        text,
-        passages=tuple(Passage(start, end, draw(st.sampled_from(["AIM", ""]))) for start, end in ranges),
-        pair=draw(TEXT),
-        labels=tuple(draw(st.lists(st.sampled_from([Label("yes"), Label("maybe")]), max_size=1))),
-        metadata=draw(st.dictionaries(st.sampled_from(["YEAR", "split"]), JSON)),
-    )
-
-
-@settings(max_examples=30, deadline=None, derandomize=True)
-@given(st.lists(questions(), max_size=3))
-def test_any_question_with_contexts_survives(drawn: list[Document]) -> None:
-    check_format(FORMAT, drawn)
+def test_it_keeps_the_promises_of_a_reader() -> None:
+    questions = json.dumps({"21": RECORD, "22": {**RECORD, "final_decision": "no"}}).encode()
+    check_reader(FORMAT, {"ori_pqal.json": questions})
+    check_reader(FORMAT, {"ori_pqal.json": questions, "test_ground_truth.json": b'{"22": "no"}'})

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from strategies import IDS, XML_TEXT
 
 from biomux import formats
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats import Loss, of_bytes
-from biomux.formats.check import check_format
-from biomux.formats.rqe import FORMAT, read, write
+from biomux.formats import of_bytes
+from biomux.formats.check import check_reader
+from biomux.formats.rqe import FORMAT, read
 
 XML = """<?xml version="1.0" encoding="UTF-8"?>
 <RQE-med-train>
@@ -70,27 +65,9 @@ def test_a_pair_without_one_of_its_parts_can_be_skipped() -> None:
     assert len(errors) == 1
 
 
-def test_blanks_around_a_text_are_told_as_lost() -> None:
-    losses: list[Loss] = []
-    write([Document("1", " a", pair="b\n")], io.BytesIO(), on_loss=losses.append)
-    assert [loss.feature for loss in losses] == ["text", "pair"]
-
-
 def test_it_is_recognised() -> None:
     assert formats.guess(of_bytes("a.xml", XML.encode())).name == "rqe"
 
 
-pairs = st.builds(
-    Document,
-    IDS,
-    XML_TEXT.map(str.strip),
-    pair=XML_TEXT.map(str.strip),
-    labels=st.lists(st.sampled_from([Label("true"), Label("false")]), max_size=1).map(tuple),
-    metadata=st.sampled_from([{}, {"type": 'a"b'}]),
-)
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.lists(pairs, max_size=3))
-def test_any_pair_survives(documents: list[Document]) -> None:
-    check_format(FORMAT, documents)
+def test_it_keeps_the_promises_of_a_reader() -> None:
+    check_reader(FORMAT, {"a.xml": XML.encode()})

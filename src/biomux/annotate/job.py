@@ -74,9 +74,7 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
         raise UsageError("BX001", "--gzip is for folders of parts", hint="let the name of a file end in .gz")
     if format == table.NAME:
         return Goal(_real(path), table.NAME, folder, ".tsv.gz" if gzip else ".tsv")
-    chosen = formats.get(format or "jsonl") if folder or format else _by_name(path)
-    if chosen.write is None and chosen.write_folder is None:
-        raise UsageError("BX120", f"format {chosen.name!r} can only be read", hint="write to another format")
+    chosen = formats.to_write(formats.get(format or "jsonl") if folder or format else _by_name(path))
     parts = folder and chosen.write is not None
     if folder and not parts and path.exists():
         raise UsageError("BX002", "the target folder exists already", where=where, hint="remove it or name another")

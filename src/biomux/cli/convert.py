@@ -155,9 +155,7 @@ def command(
 def _target_format(goal: str, to: str | None) -> Format:
     if to is None and (goal == "-" or _is_folder(goal)):
         raise UsageError("BX001", f"the format of {goal!r} cannot be told from its name", hint="name it with --to")
-    chosen = formats.get(to) if to else formats.guess_target(Path(goal))
-    if chosen.write is None and chosen.write_folder is None:
-        raise UsageError("BX120", f"format {chosen.name!r} can only be read", hint="write to another format")
+    chosen = formats.to_write(formats.get(to)) if to else formats.guess_target(Path(goal))
     if chosen.write is None and goal == "-":
         raise UsageError(
             "BX120", f"format {chosen.name!r} is a folder of files", hint="name a new folder as the target"

@@ -45,6 +45,7 @@ __all__ = [
     "report_losses",
     "sources",
     "stop",
+    "to_write",
     "write",
 ]
 
@@ -153,16 +154,27 @@ def _unknown(source: Source, head: bytes) -> FormatError:
 
 
 def guess_target(path: Path) -> Format:
-    """The format to write to a path, by its suffix: the longest suffix that a writable format claims."""
+    """The format to write to a path, by its suffix: the longest that a format claims; a common one only if it can be written."""
     name = path.name.removesuffix(".gz")
-    writable = [(suffix, found) for suffix, found in _claims(name) if found.write or found.write_folder]
-    if not writable:
+    claims = [(suffix, found) for suffix, found in _claims(name) if suffix not in COMMON or found.writable]
+    if not claims:
         raise UsageError(
-            "BX110",
-            f"cannot tell which format {name!r} should have",
-            hint=f"name it with --to: {', '.join(sorted(names()))}",
+            "BX110", f"cannot tell which format {name!r} should have", hint=f"name it with --to: {_written()}"
         )
-    return max(writable, key=lambda claim: len(claim[0]))[1]
+    return to_write(max(claims, key=lambda claim: len(claim[0]))[1])
+
+
+def to_write(chosen: Format) -> Format:
+    """The format, if it can be written."""
+    if not chosen.writable:
+        raise UsageError(
+            "BX120", f"format {chosen.name!r} can only be read", hint=f"formats that can be written: {_written()}"
+        )
+    return chosen
+
+
+def _written() -> str:
+    return ", ".join(sorted(name for name in names() if get(name).writable))
 
 
 def _claims(name: str) -> list[tuple[str, Format]]:
@@ -225,14 +237,10 @@ def write(
 
 
 def _write(documents: Iterable[Document], path: Path, format: str | None, on_loss: Callable[[Loss], None]) -> None:
-    chosen = get(format) if format else guess_target(path)
+    chosen = to_write(get(format)) if format else guess_target(path)
     if chosen.write is not None:
         with target(path) as stream:
             chosen.write(documents, stream, on_loss=on_loss)
     elif chosen.write_folder is not None:
         with folder_target(path) as folder:
             chosen.write_folder(documents, folder, on_loss=on_loss)
-    else:
-        raise UsageError(
-            "BX120", f"format {chosen.name!r} can only be read", where=str(path), hint="write to another format"
-        )

@@ -11,6 +11,8 @@ It raises AssertionError with a sentence about the first promise that is broken:
 - empty, cut and scrambled input gives documents or FormatError, never another exception;
 - the format recognises what it has written, under its own suffix.
 
+A format that is only read is put to `check_reader` with files of yours in place of documents.
+
 A reader may add passages, sentences, tokens and span ids where a document had none. The order of spans, relations and labels is
 free. What a loss excuses is its feature, in that document; `Loss.feature` may also be a phrase that begins with a part's name
 ("relation scores", "passage extra", "label places"), which excuses that part, or "id" or "text".
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biomux.errors import FormatError
+from biomux.formats.format import features
 from biomux.formats.source import of_bytes, sources
 
 if TYPE_CHECKING:
@@ -45,14 +48,14 @@ CUTS = 5
 
 
 def check_format(format: Format, documents: Iterable[Document]) -> None:
-    """Put a format to the whole check with these documents; AssertionError says what is broken."""
+    """Put a format that is written to the whole check with these documents; AssertionError says what is broken."""
     files = check_round_trip(format, documents)
     check_garbage(format, [files])
 
 
 def check_round_trip(format: Format, documents: Iterable[Document]) -> Files:
     """The part of the check about what is written and read again; gives what was written."""
-    if format.write is None and format.write_folder is None:
+    if not format.writable:
         return {}
     held = _held(format, list(documents))
     losses: list[Loss] = []
@@ -70,6 +73,20 @@ def check_round_trip(format: Format, documents: Iterable[Document]) -> Files:
     if format.write is not None:
         _check_gzip(format, files)
     return files
+
+
+def check_reader(format: Format, files: Files) -> list[Document]:
+    """The check of a format that is only read, on sample files; gives what it reads from them."""
+    documents = _read_files(format, files)
+    _require(documents == _read_files(format, files), format, "reads the same files otherwise the second time")
+    recognised = [name for name, data in files.items() if format.sniff(name, data[:4096])]
+    _require(bool(recognised), format, f"does not recognise any of {', '.join(files)}")
+    unsaid = {feature for document in documents for feature in features(document)} - format.holds
+    _require(not unsaid, format, f"reads {', '.join(sorted(unsaid))}, which `holds` does not name")
+    if len(files) == 1:
+        _check_gzip(format, files)
+    check_garbage(format, [files])
+    return documents
 
 
 def check_garbage(format: Format, written: Iterable[Files]) -> None:

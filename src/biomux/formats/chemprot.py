@@ -22,20 +22,17 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
-from biomux.formats.delimited import rows, tsv_line
+from biomux.formats.delimited import rows
 from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.format import Feature, Format, stop
 from biomux.formats.shelf import Once, Shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from biomux.formats.source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "spans", "overlaps", "span ids", "relations"})
-EVALUATED = frozenset({"CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9"})
-"""The groups that the official scorer counts."""
 WIDTHS = {"abstracts": 3, "entities": 6, "relations": 6, "gold_standard": 4}
 
 _NAME = re.compile(r"(?P<stem>.*)(?P<kind>abstracts|entities|relations|gold_standard)(?P<end>(?:_gs)?\.tsv)")
@@ -81,34 +78,6 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
                 hint="check that the files belong together",
             )
         )
-
-
-def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
-    """The four tables `chemprot_*.tsv`. A document must have a title and an abstract with one character between them."""
-    with (
-        (folder / "chemprot_abstracts.tsv").open("wb") as abstracts,
-        (folder / "chemprot_entities.tsv").open("wb") as entities,
-        (folder / "chemprot_relations.tsv").open("wb") as relations,
-        (folder / "chemprot_gold_standard.tsv").open("wb") as gold,
-    ):
-        written = Once()
-        for document in documents:
-            if document.id.startswith("\ufeff") or written.put(document.id) is not None:
-                raise FormatError(
-                    "BX120",
-                    "a document with this id has been written, or the id begins with a byte-order mark",
-                    where=f"document {document.id!r}",
-                    hint="give each document an id of its own",
-                )
-            report_losses(document, HOLDS, on_loss)
-            title, abstract = _title_and_abstract(document, on_loss)
-            abstracts.write(tsv_line([document.id, title, abstract], document.id))
-            for row in _entity_rows(document, f"{title} {abstract}", on_loss):
-                entities.write(tsv_line(row, document.id))
-            for row in (relation_rows := _relation_rows(document, on_loss)):
-                relations.write(tsv_line(row, document.id))
-            for row in _gold_rows(document, relation_rows):
-                gold.write(tsv_line(row, document.id))
 
 
 def _companion(source: Source, kind: str, *, needed: bool) -> Source | None:
@@ -216,72 +185,6 @@ def _document(row: list[str], beside: _Beside, seen: Once, where: str) -> Docume
     return build(where, pmid, text, passages=passages, spans=spans, relations=relations)
 
 
-def _title_and_abstract(document: Document, on_loss: Callable[[Loss], None]) -> tuple[str, str]:
-    text, passages = document.text, document.passages
-    fits = len(passages) == 2 and passages[0].start == 0 and passages[1].end == len(text)
-    if not fits or passages[0].end + 1 != passages[1].start:
-        raise FormatError(
-            "BX120",
-            "the text is not a title and an abstract with one character between them",
-            where=f"document {document.id!r}",
-            hint="give it those two passages, or write to jsonl",
-        )
-    if text[passages[0].end] != " ":
-        on_loss(Loss(document.id, "text", detail="the character between title and abstract becomes a blank"))
-    if [passage.kind for passage in passages] != ["title", "abstract"] or any(passage.extra for passage in passages):
-        on_loss(Loss(document.id, "passages", 2, "they become title and abstract"))
-    return text[: passages[0].end], text[passages[1].start :]
-
-
-def _entity_rows(document: Document, text: str, on_loss: Callable[[Loss], None]) -> Iterator[list[str]]:
-    taken = {span.id for span in document.spans}
-    if None in taken and len(taken) > 1:
-        on_loss(Loss(document.id, "span ids", 1, "spans without an id get one"))
-    free = (name for name in (f"T{n}" for n in range(1, 2 * len(document.spans) + 2)) if name not in taken)
-    for span in document.spans:
-        mention = text[span.start : span.end]
-        name = next(free) if span.id is None else span.id
-        yield [document.id, name, span.type, str(span.start), str(span.end), mention]
-
-
-def _relation_rows(document: Document, on_loss: Callable[[Loss], None]) -> list[list[str]]:
-    found = []
-    lost = changed = 0
-    golden = {_key(relation) for relation in document.relations if _is_gold(relation)}
-    for relation in document.relations:
-        arguments = relation.arguments
-        if len(arguments) != 2 or any(argument.kind != "span" or ":" in argument.role for argument in arguments):
-            lost += 1
-            continue
-        evaluated = relation.extra.get("evaluated", relation.type in EVALUATED)
-        fine = relation.extra.get("fine", "")
-        told = {"evaluated": bool(evaluated), "fine": str(fine), "gold": _key(relation) in golden}
-        changed += relation != Relation(relation.type, arguments, extra=told)
-        cells = [f"{argument.role}:{argument.target}" for argument in arguments]
-        found.append([document.id, relation.type, "Y " if evaluated else "N ", str(fine), *cells])
-    if lost:
-        on_loss(Loss(document.id, "relations", lost, "a relation is between two spans"))
-    if changed:
-        on_loss(Loss(document.id, "relations", changed, "ids, scores, heads or extra of relations"))
-    return found
-
-
-def _gold_rows(document: Document, relation_rows: list[list[str]]) -> Iterator[list[str]]:
-    golden = {_key(relation) for relation in document.relations if _is_gold(relation)}
-    written = {(row[1], *row[4:]): row for row in relation_rows}
-    for key, row in written.items():
-        if key in golden:
-            yield [document.id, row[1], *row[4:]]
-
-
-def _is_gold(relation: Relation) -> bool:
-    return bool(relation.extra.get("gold", relation.type in EVALUATED))
-
-
-def _key(relation: Relation) -> tuple[str, ...]:
-    return relation.type, *(f"{argument.role}:{argument.target}" for argument in relation.arguments)
-
-
 def _sniff(name: str, head: bytes) -> bool:
     match = _NAME.fullmatch(name)
     if match is not None and not head:
@@ -296,5 +199,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write_folder=write_folder,
 )

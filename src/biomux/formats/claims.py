@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.claims_write import HOLDS, NONE, RATIONALE, pair_id, write_folder
 from biomux.formats.fields import build, field, integers, name_of, optional, strings, to_json
-from biomux.formats.format import Format, stop
+from biomux.formats.format import Feature, Format, stop
 from biomux.formats.joined import join
 from biomux.formats.json_array import loads
 from biomux.formats.shelf import Shelf
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from biomux.formats.source import Source
 
 CORPUS = "corpus.jsonl"
+HOLDS: frozenset[Feature] = frozenset({"sentences", "labels", "pair", "metadata"})
+NONE = "none"
+RATIONALE = "rationale"
 
 
 def read(
@@ -144,13 +146,18 @@ def _pairs(record: Any, named: list[str], corpus: Shelf | None, where: str) -> I
         }
         yield build(
             where,
-            pair_id(name, doc_id, named[:number].count(doc_id)),
+            _pair_id(name, doc_id, named[:number].count(doc_id)),
             abstract.text,
             sentences=abstract.sentences,
             pair=claim,
             labels=labels,
             metadata=metadata,
         )
+
+
+def _pair_id(claim: str, doc_id: str, before: int) -> str:
+    """What a pair is called; `before` is how often the claim has named this abstract already."""
+    return f"{claim}:{doc_id}:{before + 1}" if before else f"{claim}:{doc_id}"
 
 
 def _evidence(
@@ -197,5 +204,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write_folder=write_folder,
 )

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from biomux.document import Argument, Document, Range, Relation, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats.ddi_write import HOLDS, NONE, UNSPECIFIED, write_folder
 from biomux.formats.fields import build
-from biomux.formats.format import Format, stop
+from biomux.formats.format import Feature, Format, stop
 from biomux.formats.joined import join
 from biomux.formats.xml import elements, line_of
 
@@ -38,6 +37,11 @@ if TYPE_CHECKING:
     from biomux.formats.source import Source
 
 Mismatch = Literal["error", "keep"]
+HOLDS: frozenset[Feature] = frozenset(
+    {"sentences", "spans", "overlaps", "fragments", "span ids", "span extra", "relations", "metadata"}
+)
+NONE = "none"
+UNSPECIFIED = "unspecified"
 
 _OFFSETS = re.compile(r"[0-9]+-[0-9]+(?:;[0-9]+-[0-9]+)*")
 _ROOT = re.compile(rb'\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<document\s+id\s*=\s*["\']', re.DOTALL)
@@ -163,5 +167,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write_folder=write_folder,
 )

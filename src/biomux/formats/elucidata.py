@@ -9,16 +9,16 @@ text at its offsets.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Span
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, name_of, optional, to_json
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
+from biomux.formats.fields import build, field, name_of, optional
+from biomux.formats.format import Feature, Format, stop
 from biomux.formats.json_array import items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from biomux.formats.source import Source
 
@@ -35,21 +35,6 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
             on_error(error)
             continue
         yield document
-
-
-def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """One object a line, so that two files can be compared line by line. Of a discontinuous span, start and end are kept."""
-    before = b"[\n"
-    for document in documents:
-        report_losses(document, HOLDS, on_loss)
-        spans = [
-            {"start": span.start, "end": span.end, "keyword": document.text[span.start : span.end], "label": span.type}
-            for span in document.spans
-        ]
-        record = {"id": document.id, "text": document.text, "spans": spans}
-        stream.write(before + to_json(record, document.id))
-        before = b",\n"
-    stream.write(b"\n]\n" if before == b",\n" else b"[]\n")
 
 
 def _sniff(name: str, head: bytes) -> bool:
@@ -96,5 +81,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write=write,
 )

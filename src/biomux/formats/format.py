@@ -101,7 +101,7 @@ class Writer(Protocol):
 
 
 class FolderWriter(Protocol):
-    """As Writer, for a format that is a folder of several files (brat, ChemProt)."""
+    """As Writer, for a format that is a folder of several files (brat)."""
 
     def __call__(self, documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None: ...
 
@@ -111,7 +111,8 @@ class Format:
     """One way to write documents to bytes and read them back.
 
     `suffixes` begin with a dot; the first is what a new file gets. `holds` lists what survives writing and reading again; the text
-    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is only read.
+    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is only read:
+    then `holds` lists what reading can give.
 
     `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and says whether it is of this format.
     Formats are asked in the order of the table in `biomux.formats`, so a narrow one stands before a wide one.
@@ -126,6 +127,11 @@ class Format:
     """A Reader; `Callable[...]` because formats may take keyword-only options of their own."""
     write: Writer | None = None
     write_folder: FolderWriter | None = None
+
+    @property
+    def writable(self) -> bool:
+        """Whether it can be written, to a file or to a folder."""
+        return self.write is not None or self.write_folder is not None
 
 
 def stop(error: FormatError) -> None:

@@ -11,17 +11,17 @@ union of its sentences'.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.delimited import cell, rows, tsv_line
+from biomux.formats.delimited import cell, rows
 from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.joined import join, labels_by_range, sentences_of
+from biomux.formats.format import Feature, Format, stop
+from biomux.formats.joined import join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from biomux.formats.source import Source
 
@@ -64,33 +64,6 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
         kept.append(sentence)
     if kept:
         yield _document(current, kept, where)
-
-
-def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A row a sentence; a document without sentences is written as one."""
-    stream.write(b"labels\tsentence\tindex\n")
-    before: str | None = None
-    for document in documents:
-        if document.id == before:
-            raise FormatError(
-                "BX120",
-                "two documents with the same id would be read as one",
-                where=f"document {document.id!r}",
-                hint="give each an id of its own",
-            )
-        before = document.id
-        report_losses(document, HOLDS, on_loss)
-        ranges = sentences_of(document, " ", on_loss)
-        if not ranges:
-            raise FormatError(
-                "BX120", "an empty text has no sentence", where=f"document {document.id!r}", hint="leave it out"
-            )
-        for number, (at, labels) in enumerate(labels_by_range(document, ranges, on_loss).items()):
-            names = {label.name for label in labels}
-            if len(labels) > len(names & set(HALLMARKS)):
-                on_loss(Loss(document.id, "labels", len(labels) - len(names & set(HALLMARKS)), "not a hallmark"))
-            flags = ",".join(f"{n}_{int(name in names)}" for n, name in enumerate(HALLMARKS))
-            stream.write(tsv_line([flags, document.text[at[0] : at[1]], f"{document.id}_s{number}"], document.id))
 
 
 def _columns(row: list[str], where: str) -> list[int]:
@@ -147,5 +120,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write=write,
 )

@@ -13,6 +13,7 @@ the indices are kept in `metadata` as given. The reports themselves give no docu
 
 from __future__ import annotations
 
+import re
 import tarfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,10 @@ from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
 from biomux.formats.archive import each_member
 from biomux.formats.fields import build, field, integers, of_kind, optional, strings, to_json
-from biomux.formats.format import Format, stop
+from biomux.formats.format import Feature, Format, stop
 from biomux.formats.joined import join
 from biomux.formats.json_array import MAX_ITEM, loads
 from biomux.formats.json_object import members
-from biomux.formats.nli4ct_write import ARCHIVE, EVIDENCE, FOLDER, HOLDS, ROLES, STATEMENTS, TRIAL_ID, write_folder
 from biomux.formats.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from biomux.formats.source import Source
 
 Trial = dict[str, Any]
+
+HOLDS: frozenset[Feature] = frozenset({"passages", "sentences", "labels", "pair", "metadata"})
+ROLES = ("Primary", "Secondary")
+EVIDENCE = "evidence"
+ARCHIVE = "CT_json.tar.gz"
+FOLDER = "CT json"
+
+TRIAL_ID = re.compile(r"\w[\w.-]*")
+"""It becomes part of a path, so it must be a plain name."""
 
 _OWN = ("Section_id", "Primary_id", "Secondary_id", "Statement", "Label")
 
@@ -162,9 +171,7 @@ def _is_trial(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and b'"Clinical Trial ID"' in head[:200]
 
 
-def _sniff(name: str, head: bytes) -> bool:
-    if name == STATEMENTS and head.strip() == b"{}":
-        return True
+def _sniff(_: str, head: bytes) -> bool:
     if head.lstrip()[:1] != b"{":
         return False
     return _is_trial(head) or (b'"Statement"' in head and b'"Section_id"' in head)
@@ -177,5 +184,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write_folder=write_folder,
 )

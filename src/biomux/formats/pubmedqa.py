@@ -10,18 +10,18 @@ stays there: a model that reads it is cheating. If `test_ground_truth.json` lies
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, of_kind, optional, strings, to_json
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.joined import join, parts_of, report_label_parts
+from biomux.formats.fields import build, field, of_kind, optional, strings
+from biomux.formats.format import Feature, Format, stop
+from biomux.formats.joined import join
 from biomux.formats.json_array import MAX_ITEM, loads
 from biomux.formats.json_object import members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from biomux.formats.source import Source
 
@@ -48,16 +48,6 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
             on_error(error)
             continue
         yield document
-
-
-def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """One object, a member a document and a line."""
-    before = b"{"
-    for document in documents:
-        record = to_json({document.id: _record(document, on_loss)}, document.id)
-        stream.write(before + b"\n" + record[1:-1])
-        before = b","
-    stream.write(b"\n}\n" if before == b"," else b"{}\n")
 
 
 def _test_answers(source: Source) -> dict[str, Any]:
@@ -94,30 +84,6 @@ def _document(pmid: str, record: dict[str, Any], test: dict[str, Any], where: st
     return build(where, pmid, text, passages=passages, pair=question, labels=labels, metadata=metadata)
 
 
-def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
-    if document.pair is None:
-        raise FormatError("BX120", "there is no question", where=f"document {document.id!r}", hint="write to jsonl")
-    report_losses(document, HOLDS, on_loss)
-    report_label_parts(document, on_loss)
-    label = next((label for label in document.labels if label.start is None), None)
-    if len(document.labels) > (label is not None):
-        on_loss(Loss(document.id, "labels", len(document.labels) - (label is not None), "a question has one decision"))
-    if any(passage.extra for passage in document.passages):
-        on_loss(Loss(document.id, "passage extra", sum(bool(passage.extra) for passage in document.passages)))
-    kinds = {(passage.start, passage.end): passage.kind for passage in document.passages}
-    ranges = parts_of(document, [(p.start, p.end) for p in document.passages], "passages", "\n", on_loss)
-    kept = {key: value for key, value in document.metadata.items() if key not in _OWN}
-    if len(kept) < len(document.metadata):
-        on_loss(Loss(document.id, "metadata", len(document.metadata) - len(kept), "keys that the format has itself"))
-    return {
-        "QUESTION": document.pair,
-        "CONTEXTS": [document.text[start:end] for start, end in ranges],
-        "LABELS": [kinds.get(range_, "context") for range_ in ranges],
-        **kept,
-        **({"final_decision": label.name} if label else {}),
-    }
-
-
 def _sniff(name: str, head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and (name == TEST or (b'"QUESTION"' in head and b'"CONTEXTS"' in head))
 
@@ -129,5 +95,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write=write,
 )

@@ -11,18 +11,17 @@ to its sentence. An empty role is none. Roles are kept as written (NICTA-PIBOSO 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.delimited import tsv_line
 from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.joined import join, labels_by_range, sentences_of
+from biomux.formats.format import Feature, Format, stop
+from biomux.formats.joined import join
 from biomux.formats.source import lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from biomux.formats.source import Source
 
@@ -48,24 +47,6 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
             on_error(error)
     if current is not None:
         yield _document(current, kept, where)
-
-
-def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """An abstract a document; a document without sentences is written as one."""
-    for document in documents:
-        report_losses(document, HOLDS, on_loss)
-        ranges = sentences_of(document, " ", on_loss)
-        stream.write(tsv_line([MARK + document.id], document.id))
-        for at, labels in labels_by_range(document, ranges, on_loss).items():
-            role = labels[0].name if labels else ""
-            if role.startswith(MARK):
-                raise FormatError(
-                    "BX120", f"a role cannot begin with {MARK}", where=f"document {document.id!r}", hint="rename it"
-                )
-            if len(labels) > 1:
-                on_loss(Loss(document.id, "labels", len(labels) - 1, "a sentence has one role"))
-            stream.write(tsv_line([role, document.text[at[0] : at[1]]], document.id))
-        stream.write(b"\n")
 
 
 def _sentence(line: str, current: str | None, where: str) -> tuple[str, str]:
@@ -100,5 +81,4 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
-    write=write,
 )
