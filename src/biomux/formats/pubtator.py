@@ -6,13 +6,15 @@
     123	12	18	ulcers	Disease	D014456
     123	CID	D001241	D014456
 
-Reading. The text is title, one blank, abstract (the title alone where the abstract is empty): so offsets run. The mention column must be the text
-at its offsets. Identifiers are split at `,` `;` and `|`, but not inside a variant's name (`p|SUB|V|600|E`); `-` and `-1` are none.
-The column as it stands is kept in `span.extra["identifiers"]` where joining with commas would not give it back, and a seventh
+Reading. The text is title, one blank, abstract (the title alone where the abstract is empty): so offsets run. Full texts have `ID|title|` and
+`ID|body|` lines, or others named by their section, which are joined in the same way. The mention column must be the text
+at its offsets. A line that is wrong is an error of its own: where errors are passed over, the rest of its document is read. Identifiers are split at `,` `;` and `|`, but not inside a variant's name (`p|SUB|V|600|E`); `-` and `-1` are none.
+The column as it stands is kept in `span.extra["identifiers"]` where joining with commas would not give it back (but for an empty one, which is written as `-`), and a seventh
 column (BC5CDR's parts of a composite mention) in `span.extra["parts"]`. Relations have two concepts, in the roles "arg1" and "arg2"; a
-column after them (BioRED's novelty) is `relation.extra["novelty"]`.
+column after them (BioRED's novelty) is `relation.extra["novelty"]`. A line of three columns says something of the whole document, such as a
+term that it is indexed with: it is read as a relation of one concept.
 
-Writing. TABs and line ends in the text become blanks, of which there are as many, so offsets stay; this is reported. So are passages that
+Writing. A mention without identifier gets `-` in their column, since readers count columns. TABs and line ends in the text become blanks, of which there are as many, so offsets stay; this is reported. So are passages that
 are not a title and an abstract, and relations between spans.
 """
 
@@ -25,7 +27,7 @@ from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
 from biomux.formats.fields import build
 from biomux.formats.format import Format, stop
-from biomux.formats.pubtator_write import HOLDS, INTEGER, ROLES, identifiers_of, is_half_mention, text_of, write
+from biomux.formats.pubtator_write import HOLDS, INTEGER, ROLES, identifiers_of, is_half_mention, write
 from biomux.formats.source import lines
 
 if TYPE_CHECKING:
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
 
     from biomux.formats.source import Source
 
-_FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*[^|\t\n]+\|[ta]\|")
+_FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*[^|\t\n]+\|(?:t|a|title|abstract|body)\|")
+_PART = re.compile(r"([^|\t]+)\|([A-Za-z][\w-]*)\|(.*)", re.DOTALL)
+_KINDS = {"t": "title", "a": "abstract"}
+_ONCE = frozenset({"t", "a", "title"})
+_TITLES = frozenset({"t", "title"})
 _HINT = "offsets count the characters of title, one blank, abstract; end exclusive"
 
 
@@ -41,7 +47,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
     """A document a block of lines with the same id."""
     for block in _blocks(source):
         try:
-            document = _document(block, source.name)
+            document = _document(block, source.name, on_error)
         except FormatError as error:
             on_error(error)
             continue
@@ -57,7 +63,7 @@ def _blocks(source: Source) -> Iterator[list[tuple[int, str]]]:
                 yield block
             block = []
             continue
-        if block and (found := _part(line)) and found[1] == "t" and not block[0][1].startswith(f"{found[0]}|"):
+        if block and (found := _part(line)) and found[1] in _TITLES and not block[0][1].startswith(f"{found[0]}|"):
             yield block
             block = []
         block.append((number, line))
@@ -66,15 +72,14 @@ def _blocks(source: Source) -> Iterator[list[tuple[int, str]]]:
 
 
 def _part(line: str) -> tuple[str, str, str] | None:
-    """Id, "t" or "a", and text of a line of text."""
-    pieces = line.split("|", 2)
-    if len(pieces) == 3 and pieces[1] in ("t", "a") and "\t" not in pieces[0]:
-        return pieces[0], pieces[1], pieces[2]
-    return None
+    """Id, name ("t", "a", "body") and text of a line of text."""
+    match = _PART.fullmatch(line)
+    return None if match is None else (match[1], match[2], match[3])
 
 
-def _document(block: list[tuple[int, str]], file: str) -> Document:
-    parts: dict[str, str] = {}
+def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[FormatError], None]) -> Document:
+    """A line that is no line of text and is wrong goes to `on_error`; without it, the document is what it was."""
+    parts: list[tuple[str, str]] = []
     rows: list[tuple[int, list[str]]] = []
     name: str | None = None
     for number, line in block:
@@ -84,15 +89,18 @@ def _document(block: list[tuple[int, str]], file: str) -> Document:
         if name is None:
             name = columns[0]
         if columns[0] != name:
-            raise FormatError(
+            error = FormatError(
                 "BX113",
                 f"a line of {columns[0]!r:.80} stands among those of {name!r:.80}",
                 where=where,
                 hint="put an empty line between documents",
             )
-        if part is None:
+            if part is not None:
+                raise error
+            on_error(error)
+        elif part is None:
             rows.append((number, columns))
-        elif part[1] in parts:
+        elif part[1] in _ONCE and any(part[1] == given for given, _ in parts):
             raise FormatError(
                 "BX113",
                 f"document {name!r} has two {part[1]!r} lines",
@@ -100,29 +108,36 @@ def _document(block: list[tuple[int, str]], file: str) -> Document:
                 hint="give one title, one abstract",
             )
         else:
-            parts[part[1]] = part[2]
+            parts.append(part[1:])
     where = f"{file}:{block[0][0]}"
-    if name is None or "t" not in parts:
+    if name is None or not any(given in _TITLES for given, _ in parts):
         raise FormatError("BX116", "there is no title line", where=where, hint="begin a document with ID|t|title")
-    text = text_of(parts["t"], parts.get("a", ""))
+    parts.sort(key=lambda part: part[0] not in _TITLES)
+    text, passages = _laid_out(parts)
     spans: list[Span] = []
     relations: list[Relation] = []
     for number, columns in rows:
         place = f"{file}:{number}"
-        if len(columns) >= 3 and INTEGER.fullmatch(columns[1]) and INTEGER.fullmatch(columns[2]):
-            spans.append(_span(columns, text, place))
-        else:
-            relations.append(_relation(columns, place))
-    return build(
-        where, name, text, passages=passages_of(parts["t"], text), spans=tuple(spans), relations=tuple(relations)
-    )
+        try:
+            if len(columns) >= 3 and INTEGER.fullmatch(columns[1]) and INTEGER.fullmatch(columns[2]):
+                spans.append(_span(columns, text, place))
+            else:
+                relations.append(_relation(columns, place))
+        except FormatError as error:
+            on_error(error)
+    return build(where, name, text, passages=passages, spans=tuple(spans), relations=tuple(relations))
 
 
-def passages_of(title: str, text: str) -> tuple[Passage, ...]:
-    """Title and, if there is one, abstract."""
-    if text == title:
-        return (Passage(0, len(title), "title"),)
-    return Passage(0, len(title), "title"), Passage(len(title) + 1, len(text), "abstract")
+def _laid_out(parts: list[tuple[str, str]]) -> tuple[str, tuple[Passage, ...]]:
+    """The parts with a blank between any two, and their passages; empty ones at the end are none."""
+    while len(parts) > 1 and not parts[-1][1]:
+        parts = parts[:-1]
+    passages: list[Passage] = []
+    start = 0
+    for name, text in parts:
+        passages.append(Passage(start, start + len(text), _KINDS.get(name, name)))
+        start += len(text) + 1
+    return " ".join(text for _, text in parts), tuple(passages)
 
 
 def _span(columns: list[str], text: str, where: str) -> Span:
@@ -148,7 +163,7 @@ def _span(columns: list[str], text: str, where: str) -> Span:
     raw = columns[5] if len(columns) > 5 else ""
     identifiers = identifiers_of(raw, composite=len(columns) > 6)
     extra: dict[str, str] = {}
-    if raw != ",".join(identifiers):
+    if raw not in ("", "-") and raw != ",".join(identifiers):
         extra["identifiers"] = raw
     if len(columns) > 6:
         extra["parts"] = "\t".join(columns[6:])
@@ -156,14 +171,14 @@ def _span(columns: list[str], text: str, where: str) -> Span:
 
 
 def _relation(columns: list[str], where: str) -> Relation:
-    if len(columns) < 4 or not columns[1] or is_half_mention(columns[1:]):
+    if len(columns) < 3 or not all(columns[1:3]) or is_half_mention(columns[1:]):
         raise FormatError(
             "BX116",
             f"the line has {len(columns)} columns and is neither a mention nor a relation",
             where=where,
-            hint="a mention has five or six columns, the second and third whole numbers; a relation has four or five",
+            hint="a mention has five or six columns, the second and third whole numbers; a relation has three to five",
         )
-    arguments = tuple(Argument(role, target, "concept") for role, target in zip(ROLES, columns[2:4], strict=True))
+    arguments = tuple(Argument(role, target, "concept") for role, target in zip(ROLES, columns[2:4], strict=False))
     extra = {"novelty": "\t".join(columns[4:])} if len(columns) > 4 else {}
     return Relation(columns[1], arguments, extra=extra)
 

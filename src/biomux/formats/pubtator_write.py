@@ -106,15 +106,15 @@ def _identifier_columns(document: Document, span: Span, on_loss: Callable[[Loss]
     composite = isinstance(parts, str) and not re.search("[\n\r]", parts)
     if parts is not None and not composite:
         on_loss(Loss(document.id, "span extra", detail="parts"))
-    raw = ",".join(span.identifiers)
+    raw = ",".join(span.identifiers) or "-"
     kept = span.extra.get("identifiers")
     if kept is not None:
-        usable = isinstance(kept, str) and not _COLUMN.search(kept) and kept != raw
+        usable = isinstance(kept, str) and kept != "" and not _COLUMN.search(kept) and kept != raw
         if usable and identifiers_of(kept, composite=composite) == span.identifiers:
             raw = kept
         else:
             on_loss(Loss(document.id, "span extra", detail="identifiers"))
-    _check_column(document, raw or "-", "identifier")
+    _check_column(document, raw, "identifier")
     if identifiers_of(raw, composite=composite) != span.identifiers:
         on_loss(Loss(document.id, "identifiers", detail=f"{raw} reads back otherwise"))
         on_loss(Loss(document.id, "span extra", detail="identifiers"))
@@ -124,8 +124,12 @@ def _identifier_columns(document: Document, span: Span, on_loss: Callable[[Loss]
 def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]:
     rows = []
     for relation in document.relations:
-        if len(relation.arguments) != 2 or any(argument.kind != "concept" for argument in relation.arguments):
-            on_loss(Loss(document.id, "relations", detail=f"{relation.type}: only links of two concepts are held"))
+        if len(relation.arguments) not in (1, 2) or any(argument.kind != "concept" for argument in relation.arguments):
+            on_loss(
+                Loss(
+                    document.id, "relations", detail=f"{relation.type}: only relations of one or two concepts are held"
+                )
+            )
             continue
         columns = [relation.type, *(argument.target for argument in relation.arguments)]
         for column in columns:
@@ -135,6 +139,7 @@ def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]
         novelty = relation.extra.get("novelty")
         if (
             isinstance(novelty, str)
+            and len(columns) == 3
             and not re.search("[\n\r]", novelty)
             and not is_half_mention([*columns, *novelty.split("\t")])
         ):
@@ -146,7 +151,7 @@ def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]
 
 def _report_relation(document: Document, relation: Relation, novel: bool, on_loss: Callable[[Loss], None]) -> None:
     lost = {
-        "roles": tuple(argument.role for argument in relation.arguments) != ROLES,
+        "roles": tuple(argument.role for argument in relation.arguments) != ROLES[: len(relation.arguments)],
         "ids": relation.id is not None,
         "scores": relation.score is not None,
         "heads": relation.head is not None,
