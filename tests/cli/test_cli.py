@@ -109,7 +109,7 @@ def test_a_mistyped_command_gets_a_sentence_and_a_suggestion(capsys: pytest.Capt
     "arguments",
     [
         ["annotate", ""],
-        ["annotate", "a.txt", ""],
+        ["annotate", "a.tsv", ""],
         ["convert", "", "a.jsonl"],
         ["convert", "a.tsv", ""],
         ["score", "", "a.tsv"],

@@ -259,7 +259,7 @@ def _prepare(command: Any, *, markup: Literal["rich"] | None) -> None:
             f"{keep}{part}" if part.startswith("    ") else part.replace("\n", " ") for part in text.split("\n\n")
         )
     for param in command.params:
-        if param.param_type_name == "argument":
+        if param.param_type_name == "argument" and param.metavar != "INPUT":  # that may be an empty text
             param.process_value = _refusing_empty(param)
     for part in getattr(command, "commands", {}).values():
         _prepare(part, markup=markup)
