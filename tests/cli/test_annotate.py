@@ -52,6 +52,21 @@ def test_a_pipe_gets_json_lines_and_the_summary_goes_beside(
     assert re.search(rf"^{len(document.spans)} entities: \w+ \d+", err, re.MULTILINE)
 
 
+def test_columns_have_a_sentence_a_block_and_count_what_is_written(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(TEXT, "--format", "conll") == 0
+    out, err = capsys.readouterr()
+    (document,) = formats.read_source(formats.of_bytes("out.conll", out.encode()))
+    assert [document.text[start:end] for start, end in document.sentences or ()] == [
+        "Aspirin was given by mice.",
+        "Severe ulcer after zolmide.",
+    ]
+    (total,) = re.findall(r"^(\d+) entit", err, re.MULTILINE)
+    assert int(total) > len(document.spans)
+    assert f"written: {len(document.spans)} of {total} entities" in err
+
+
 def test_plain_text_has_brackets(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(TEXT, "--plain", "--types", "Chemical") == 0
     out = capsys.readouterr().out

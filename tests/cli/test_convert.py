@@ -489,3 +489,11 @@ def test_each_loss_is_listed_on_request(here: Path) -> None:
     overlaps = [line for line in lost if "overlaps" in line]
     assert [line.partition(":")[0] for line in overlaps] == ["document '1'", "document '2'"]
     assert all("'breast'" in line and "organ" in line for line in overlaps)
+
+
+def test_only_the_spans_that_were_written_are_counted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = Document("1", "breast cancer", spans=(Span(0, 13, "disease"), Span(0, 6, "organ")))
+    formats.write([document], "a.jsonl")
+    for target, spans in (("a.conll", 1), ("a.pubtator", 2), ("a.txts/", 0)):
+        assert convert("a.jsonl", target, *(["--to", "text"] if spans == 0 else [])) == 0
+        assert f"wrote 1 documents with {spans} spans" in told(capsys)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from biomux.document import Document, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats import Loss, guess, of_bytes, of_path
+from biomux.formats import Loss, Tally, guess, of_bytes, of_path
 from biomux.formats.conll import FORMAT, read
 
 
@@ -223,9 +223,45 @@ class TestWriting:
         _, losses = written(Document("1", "two  blanks", spans=(Span(5, 11, "x"),)))
         assert {"text spacing", "spans moved"} <= {loss.feature for loss in losses}
 
-    def test_a_type_with_a_line_end_is_refused(self) -> None:
-        with pytest.raises(FormatError, match="BX120"):
-            written(Document("1", "a", spans=(Span(0, 1, "x\ny"),)))
+    @pytest.mark.parametrize("kind", ["cell line", "cell\nline", "cell\u00a0line"])
+    def test_blanks_in_a_type_become_underlines_and_are_told(self, kind: str) -> None:
+        text, losses = written(Document("1", "HeLa cells", spans=(Span(0, 10, kind),)))
+        assert text == "HeLa\tB-cell_line\ncells\tI-cell_line\n\n"
+        assert [loss.detail for loss in losses if loss.feature == "span types"] == [f"{kind!r} becomes 'cell_line'"]
+        assert documents(text)[0].spans == (Span(0, 10, "cell_line"),)
+
+    def test_a_text_without_sentences_is_split_into_them(self) -> None:
+        spans = (Span(0, 4, "gene"), Span(23, 27, "gene"))
+        text, losses = written(Document("1", "TP53 is mutated. Often MDM2 binds it.", spans=spans))
+        assert text == (
+            "-DOCSTART-\tO\n\nTP53\tB-gene\nis\tO\nmutated\tO\n.\tO\n\n"
+            "Often\tO\nMDM2\tB-gene\nbinds\tO\nit\tO\n.\tO\n\n"
+        )
+        assert {loss.feature for loss in losses} == {"id"}
+        (document,) = documents(text)
+        assert document.spans == spans
+        assert document.sentences == ((0, 16), (17, 37))
+
+    def test_no_span_is_cut_by_sentences_that_were_not_given(self) -> None:
+        document = Document("1", "It grew. Then it died.", spans=(Span(3, 13, "odd"),))
+        text, losses = written(document)
+        assert documents(text)[0].spans == document.spans
+        assert {loss.feature for loss in losses} == {"id"}
+
+    def test_spans_are_lost_only_if_they_are_not_written(self) -> None:
+        spans = (
+            Span(3, 13, "cut"),
+            Span(0, 2, "whole"),
+            Span(18, 22, "long"),
+            Span(18, 20, "short"),
+            Span(2, 3, "none"),
+        )
+        tally = Tally()
+        assert FORMAT.write is not None
+        document = Document("1", "It grew. Then it died.", sentences=((0, 8), (9, 22)), spans=spans)
+        FORMAT.write([document], io.BytesIO(), on_loss=tally)
+        assert (tally.counts["spans cut"], tally.counts["overlaps"], tally.counts["spans"]) == (1, 1, 1)
+        assert tally.spans == 2
 
     rows = st.lists(
         st.tuples(st.text("abZ9-,.()\"'é𝛼#", min_size=1, max_size=4), st.sampled_from(["O", "B-X", "I-X", "B-Y-z"])),

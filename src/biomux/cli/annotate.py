@@ -237,7 +237,9 @@ def _stream(
     tally.failed = failures.count
     losses.report()
     _tell_unread(inputs)
-    tell(tally, tally.words, time.perf_counter() - begun, by_type=way != "terminal")  # there the legend says it
+    tell(
+        tally, tally.words, time.perf_counter() - begun, by_type=way != "terminal", unwritten=losses.spans
+    )  # there the legend says it
     return tally.failed
 
 
@@ -295,7 +297,7 @@ def _job(
         note("nothing to do: it is there and whole")
     losses.report()
     _tell_unread(inputs)
-    tell(tally, words, seconds)
+    tell(tally, words, seconds, unwritten=losses.spans)
     if tally.failed:
         note(f"failures are listed in {goal.errors}")
     return tally.failed
@@ -341,8 +343,8 @@ def _tell_imprecise(types: tuple[str, ...], precision: float) -> None:
         note(f"left out, never {precision:g} precise on development data: {', '.join(types)}")
 
 
-def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True) -> None:
-    """The summary, on stderr. `words` are those that took the `seconds`."""
+def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True, unwritten: int = 0) -> None:
+    """The summary, on stderr. `words` are those that took the `seconds`, `unwritten` the entities that the format cannot hold."""
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
     read = "all" if tally.read == tally.characters else f"{math.floor(tally.coverage * 10_000) / 100:.2f}%"
     note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}; {read} of the characters read")
@@ -350,6 +352,8 @@ def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True) -> N
     if by_type or not total:
         listed = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
         note(_count(total, "entity", "entities") + (f": {listed}" if total else ""))
+    if unwritten:
+        note(f"written: {total - unwritten:,} of {_count(total, 'entity', 'entities')}")
     if tally.failed:
         note(f"failed: {_count(tally.failed, 'document')}")
 

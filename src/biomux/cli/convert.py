@@ -138,9 +138,8 @@ def command(
         else:
             _all_into_one(sources, goal, chosen, reading, losses)
     read_as = ", ".join(f"{count:,} {_files(count)} as {name}" for name, count in reading.formats.items())
-    note(
-        f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {reading.spans:,} spans as {chosen.name}"
-    )
+    spans = reading.spans - losses.spans
+    note(f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {spans:,} spans as {chosen.name}")
     if reading.repaired:
         note(
             f"answers that did not stand at their stated place, and were found beside it: {reading.repaired:,} "

@@ -13,7 +13,8 @@ called `<stem>:<n>`, n counted from 1.
 Blanks are not recorded, so the text is rebuilt (see `spacing`); `spacing="blank"` puts one blank between any two tokens. HUNER's
 column, where it is there, is followed to the letter.
 
-Writing. Two columns, IOB2. Tokens are the document's, or words and single signs where it has none; they are split where a span begins or ends inside them, so
+Writing. Two columns, IOB2. Sentences are the document's, or those that its text is split into where it has none, but never inside a span. Blanks in
+a type become `_` (`B-cell_line`), which is reported. Tokens are the document's, or words and single signs where it has none; they are split where a span begins or ends inside them, so
 that nothing is lost. Of spans that overlap, the longest stays (of equals the leftmost, then the first given); each of the others is reported.
 A discontinuous span is written from its start to its end, and reported. `-DOCSTART-` is written from the first document on that
 is not exactly one sentence.

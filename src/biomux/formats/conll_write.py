@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from biomux.errors import FormatError
 from biomux.formats.format import Feature, Loss, report_losses
 from biomux.formats.spacing import join
+from biomux.text import sentences as text_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ HOLDS: frozenset[Feature] = frozenset({"sentences", "tokens", "spans"})
 # A word keeps its combining marks; any other sign stands alone.
 _WORD = re.compile(r"[\w\u0300-\u036f\u200d]+|[^\w\s]")
 _UNHOLDABLE = re.compile(r"[\t\n\r]")
+_BLANK = re.compile(r"\s")
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
@@ -57,13 +59,6 @@ def _flat(document: Document, on_loss: Callable[[Loss], None]) -> list[Span]:
     kept: list[Span] = []
     starts: list[int] = []
     for span in sorted(document.spans, key=lambda span: (span.start - span.end, span.start)):
-        if _UNHOLDABLE.search(span.type):
-            raise FormatError(
-                "BX120",
-                f"the type {span.type!r} has a TAB or a line end, which CoNLL cannot hold",
-                where=f"document {document.id!r}",
-                hint="rename the type",
-            )
         at = bisect(starts, span.start)
         rival = next((other for other in kept[max(at - 1, 0) : at + 1] if other.overlaps(span)), None)
         if rival is None:
@@ -76,9 +71,9 @@ def _flat(document: Document, on_loss: Callable[[Loss], None]) -> list[Span]:
 
 def _sentences(document: Document, spans: Sequence[Span]) -> list[list[Range]]:
     """The tokens to write, sentence by sentence; a sentence without tokens is left out."""
-    starts = [start for start, _ in document.sentences or ()]
-    ends = [end for _, end in document.sentences or ()]
-    borders = sorted({*starts, *ends})
+    borders = sorted({offset for sentence in text_sentences.of(document) for offset in sentence})
+    if document.sentences is None:
+        borders = _outside(borders, spans)
     cuts = sorted({*borders, *(span.start for span in spans), *(span.end for span in spans)})
     groups: list[list[Range]] = []
     group: list[Range] = []
@@ -93,6 +88,17 @@ def _sentences(document: Document, spans: Sequence[Span]) -> list[list[Range]]:
     if group:
         groups.append(group)
     return groups
+
+
+def _outside(borders: list[int], spans: Sequence[Span]) -> list[int]:
+    """The borders that cut no span: where sentences are only a guess, a span knows better."""
+    starts = [span.start for span in spans]
+    kept = []
+    for border in borders:
+        at = bisect(starts, border - 1)
+        if not at or spans[at - 1].end <= border:
+            kept.append(border)
+    return kept
 
 
 def _tokens(document: Document) -> Iterator[Range]:
@@ -155,12 +161,15 @@ def _tags(
             on_loss(Loss(document.id, "spans", detail=f"{name} has no token"))
             continue
         if len({number for _, number in inside}) > 1:
-            on_loss(Loss(document.id, "spans", detail=f"{name} crosses a sentence's end and is cut there"))
+            on_loss(Loss(document.id, "spans cut", detail=f"{name} crosses a sentence's end and is cut there"))
         elif (inside[0][0][0], inside[-1][0][1]) != (span.start, span.end):
-            on_loss(Loss(document.id, "spans", detail=f"{name} is trimmed to its tokens"))
+            on_loss(Loss(document.id, "spans trimmed", detail=f"{name} is trimmed to its tokens"))
+        kind = _BLANK.sub("_", span.type)
+        if kind != span.type:
+            on_loss(Loss(document.id, "span types", detail=f"{span.type!r} becomes {kind!r}"))
         sentence_before = -1
         for place, number in inside:
-            tags[place] = f"{'I' if number == sentence_before else 'B'}-{span.type}"
+            tags[place] = f"{'I' if number == sentence_before else 'B'}-{kind}"
             sentence_before = number
     return tags
 

@@ -65,6 +65,11 @@ class Tally:
         self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
         self.example.setdefault(loss.feature, loss)
 
+    @property
+    def spans(self) -> int:
+        """How many spans were not written at all."""
+        return self.counts.get("spans", 0) + self.counts.get("overlaps", 0)
+
     def lines(self) -> list[str]:
         """A line a feature: how many, where for instance, and why.
 
