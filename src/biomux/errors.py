@@ -60,6 +60,7 @@ CODES: dict[str, str] = {
     "BX406": "a run's model cannot be loaded",
     "BX407": "several processes cannot share the training as it is",
     "BX408": "a device or its arithmetic is asked for that is not there",
+    "BX409": "a task has training examples, but none of them is positive",
     "BX420": "word vectors are not there, or not in a file that can be read",
     "BX421": "a file of word vectors is cut short",
     "BX422": "a word vector has the wrong size, or something that is not a number",

@@ -163,3 +163,22 @@ def test_tasks_of_several_kinds_share_an_encoder(directory: Path, tmp_path: Path
 def test_what_a_recipe_gets_wrong_is_named(directory: Path, tasks: dict[str, Any], said: str) -> None:
     with pytest.raises(BiomuxError, match=said):
         build(invented.recipe(tasks=tasks), directory=directory)
+
+
+def test_a_task_without_a_positive_example_is_refused(tmp_path: Path) -> None:
+    """Relations of concepts that no mention carries, as they would be if identifiers were written otherwise."""
+    lines = "1|t|Aspirin after ulcer.\n1|a|\n1\t0\t7\tAspirin\tChemical\tD1\n1\t14\t19\tulcer\tDisease\tD2\n"
+    for split in ("Training", "Development", "Test"):
+        put(
+            tmp_path,
+            f"relations/BC5CDR-CID/CDR_{split}Set.PubTator.txt.gz",
+            lines.replace("Aspirin", "Zolmide" if split == "Training" else "Aspirin") + "1\tCID\tMESH:D1\tMESH:D2\n",
+        )
+    recipe = invented.recipe(tasks={"cid": {"kind": "relation", "corpus": "bc5cdr-cid", "head": {"kind": "pooled"}}})
+    with pytest.raises(BiomuxError) as refused:
+        build(recipe, directory=tmp_path)
+    assert refused.value.code == "BX409"
+    assert refused.value.where == "tasks → cid"
+    assert "train of bc5cdr-cid gives this task no positive example" in refused.value.message
+    assert "relations of concepts without a mention: 1" in refused.value.message
+    assert refused.value.hint

@@ -18,7 +18,7 @@ ROLES = ("arg1", "arg2")
 INTEGER = re.compile(r"-?[0-9]{1,18}")
 _KEPT = frozenset({"identifiers", "parts"})
 _NONE = frozenset({"", "-", "-1"})
-_VARIANT = re.compile(r"(?:^|:)[A-Za-z]\|[A-Z]+\|")
+_VARIANT = re.compile(r"(?:^|:)[A-Za-z]?\|[A-Za-z]+\d*\|")
 _BREAKS = str.maketrans("\t\n\r", "   ")
 _COLUMN = re.compile(r"[\t\n\r]")
 

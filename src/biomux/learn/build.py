@@ -17,7 +17,7 @@ from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import RecipeError, TrainingError
 from biomux.learn import batches, cache, encoders
-from biomux.learn.documents import Library
+from biomux.learn.documents import Library, corpora_of
 from biomux.learn.encoders import from_run, transformer
 from biomux.learn.heads import HEADS
 from biomux.learn.heads.crf import chained
@@ -95,6 +95,7 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
         _keep_heads(recipe, tasks, model)
     plan = _plan(recipe, tasks, model)
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
+    _check_positives(recipe, tasks, examples, counts)
     if plan.draw.fraction < 1:
         left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
         counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
@@ -168,6 +169,30 @@ def make_examples(
         examples += made.examples
         counts[task.name] = made.counts
     return examples, counts
+
+
+def _check_positives(
+    recipe: Recipe, tasks: Sequence[Task], examples: Sequence[Example], counts: Mapping[str, Counter[str]]
+) -> None:
+    """Refuse a task whose examples all say the same: that there is nothing."""
+    lowest = {"tagging": 1, "relation": 1, "answers": 0}
+    waiting = {task.name: lowest[task.kind] for task in tasks if task.kind in lowest}
+    for example in examples:
+        for name, labels in example.labels.items():
+            if name in waiting and (labels.values >= waiting[name]).any():
+                del waiting[name]
+        if not waiting:
+            return
+    for name in waiting:
+        described = recipe.tasks[name]
+        seen = "; ".join(f"{what}: {number:,}" for what, number in counts.get(name, Counter()).items() if number)
+        raise TrainingError(
+            "BX409",
+            f"{'+'.join(described.train)} of {', '.join(corpora_of(described))} gives this task no positive example"
+            + (f" ({seen})" if seen else ""),
+            where=f"tasks → {name}",
+            hint="check the types that the task names, and that the corpus has mentions, relations or answers of them",
+        )
 
 
 def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:

@@ -221,7 +221,8 @@ def _described(
 def _stated(task: Any) -> dict[str, str]:
     """What the signature must say of a task that does not tag."""
     if task.kind == "relation":
-        return {"mentions": "gold", "direction": "none"}
+        between = {"between": task.between} if task.between != "mentions" else {}
+        return {"mentions": "gold", "direction": "none", **between}
     if task.kind == "classification":
         told = {"of": task.of, "classes": "several" if task.several else "one"}
         return {**told, **({"negative": "+".join(task.negative)} if task.negative and not task.several else {})}

@@ -8,7 +8,8 @@
 
 Every pair of mentions of the right types in a sentence is asked about; pairs without a relation are negative. Gold relations that cannot
 be asked about (across sentences, of other types) are counted in training and stay misses in scoring. Pairs have no direction but that
-which the arguments' types give.
+which the arguments' types give. Where a corpus links concepts (BC5CDR-CID, BioRED), every pair of mentions that carry them is positive, and
+concepts are scored: `biomux.tasks.concepts` has the rule.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from biomux.document import Argument, Relation, Span
 from biomux.errors import TrainingError
+from biomux.tasks import concepts
 from biomux.tasks.examples import Example, Labels, Made, Reading, Unit
 from biomux.tasks.softmax import softmax
 from biomux.tasks.task import Scores
@@ -35,16 +37,16 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Document, Range
+    from biomux.tasks.concepts import Ends, Link, Pair
     from biomux.text.pieces import Pieces
-
-Pair = tuple[Span, Span]
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
     """Relations of `types` between mentions of the types `first` and `second` (of any types where these are empty).
 
-    `tags` are pairs of a mention's type and the word that stands for it, for types whose tag is not their name.
+    `tags` are pairs of a mention's type and the word that stands for it, for types whose tag is not their name. `between` says what
+    is scored: links between mentions, or between the concepts that they carry.
 
     >>> task = Relations("chemprot", ("CPR:3", "CPR:4"), first=("CHEMICAL",), second=("GENE-Y", "GENE-N"), tags=(("GENE-Y", "GENE"),))
     >>> task.labels, task.tag("GENE-Y"), task.tag("CHEMICAL")
@@ -58,6 +60,7 @@ class Relations:
     second: tuple[str, ...] = ()
     negative: str = "none"
     tags: tuple[tuple[str, str], ...] = ()
+    between: Literal["mentions", "concepts"] = "mentions"
     kind: Literal["relation"] = "relation"
 
     @classmethod
@@ -70,8 +73,10 @@ class Relations:
         tags: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> Relations:
-        """The task of these types, or of all that the documents have."""
+        """The task of these types, or of all that the documents have; between concepts where the documents link any."""
+        documents = list(documents)
         negative = settings.get("negative", "none")
+        settings.setdefault("between", "concepts" if concepts.are_linked(documents) else "mentions")
         found = types or sorted({one.type for document in documents for one in document.relations} - {negative})
         if not found:
             raise TrainingError(
@@ -104,16 +109,19 @@ class Relations:
         for document in documents:
             made.counts["documents"] += 1
             gold = self._gold(document, made.counts)
-            asked = set()
+            asked: set[Ends] = set()
             for number, reading in enumerate(self._readings(document, tokenizer, limit, made.counts)):
-                names = [gold.get(key(pair), self.negative) for pair in reading.note]
-                asked |= {key(pair) for pair in reading.note}
+                carried = [concepts.carried(pair) & gold.keys() for pair in reading.note]
+                names = [
+                    min((gold[ends] for ends in one), key=self.labels.index, default=self.negative) for one in carried
+                ]
+                asked.update(*carried)
                 made.counts["pairs"] += len(names)
                 made.counts["pairs with a relation"] += sum(name != self.negative for name in names)
                 values = np.array([self.labels.index(name) for name in names], dtype=np.int32)
                 labels = {self.name: Labels(self.unit, values)}
                 made.examples.append(Example(self.name, reading, labels, (document.id, number)))
-            made.counts["relations not asked about"] += len(set(gold) - asked)
+            _count_unasked(document, gold.keys() - asked, made.counts)
         return made
 
     def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
@@ -142,6 +150,8 @@ class Relations:
             pairs = []
             for at, left in enumerate(inside):
                 for right in inside[at + 1 :]:
+                    if not concepts.links_of_pair((left, right), concepts=self.between == "concepts"):
+                        continue
                     if _fits(left, self.first) and _fits(right, self.second):
                         pairs.append((left, right))
                     elif _fits(right, self.first) and _fits(left, self.second):
@@ -149,23 +159,23 @@ class Relations:
             if pairs:
                 yield (start, end), pairs
 
-    def _gold(self, document: Document, counts: Counter[str]) -> dict[frozenset[str], str]:
-        """The relation of each pair of ids; of several the one that stands first among the types."""
-        found: dict[frozenset[str], str] = {}
+    def _gold(self, document: Document, counts: Counter[str]) -> dict[Ends, str]:
+        """The relation between each two ends; of several the one that stands first among the types."""
+        gold: dict[Ends, str] = {}
         for relation in document.relations:
-            ends = frozenset(one.target for one in relation.arguments if one.kind == "span")
+            ends = concepts.ends_of(relation)
             if relation.type == self.negative:
                 continue
             if relation.type not in self.types:
                 counts["relations of other types"] += 1
             elif len(ends) != 2:
-                counts["relations that link no two mentions"] += 1
-            elif ends in found:
+                counts["relations that do not link two different ends"] += 1
+            elif ends in gold:
                 counts["relations beyond a pair's first"] += 1
-                found[ends] = min(found[ends], relation.type, key=self.types.index)
+                gold[ends] = min(gold[ends], relation.type, key=self.types.index)
             else:
-                found[ends] = relation.type
-        return found
+                gold[ends] = relation.type
+        return gold
 
     def _rewritten(
         self, document: Document, tokenizer: Tokenizer, part: Range, pair: Pair, limit: int, counts: Counter[str]
@@ -217,7 +227,7 @@ class Relations:
         return replace(named, relations=(*document.relations, *added.values()))
 
     def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
-        """Micro- and macro-F1 over the types (macro: those that either side has), by the mentions' places and types. Relations that no sentence holds are misses."""
+        """Micro- and macro-F1 over the types (macro: those that either side has), by the mentions' places and types, or by concepts. Relations that no sentence holds are misses."""
         from biomux.scoring.counts import Counts, Table
 
         counts = {type_: Counts() for type_ in self.types}
@@ -232,19 +242,27 @@ class Relations:
         figures = {"f1": micro.f1, "precision": micro.precision, "recall": micro.recall, "macro_f1": macro}
         return Scores("f1", figures)
 
-    def _links(self, document: Document, head: str | None) -> set[tuple[frozenset[tuple[int, int, str]], str]]:
-        spans = {span.id: (span.start, span.end, span.type) for span in document.spans}
-        links = set()
-        for relation in document.relations:
-            ends = frozenset(spans[one.target] for one in relation.arguments if one.kind == "span")
-            if relation.head == head and relation.type in self.types and len(ends) == 2:
-                links.add((ends, relation.type))
-        return links
+    def _links(self, document: Document, head: str | None) -> set[tuple[Link, str]]:
+        """What the relations of a head, or the gold ones, say about mentions or concepts."""
+        mine = (one for one in document.relations if one.head == head and one.type in self.types)
+        return concepts.links_of(document, mine, concepts=self.between == "concepts")
+
+    def _asked(self, document: Document) -> set[Link]:
+        """What could be said of a document: links of the pairs that are asked about."""
+        return {
+            link
+            for _, pairs in self._pairs(document)
+            for pair in pairs
+            for link in concepts.links_of_pair(pair, concepts=self.between == "concepts")
+        }
 
 
-def key(pair: Pair) -> frozenset[str]:
-    """The ids of a pair."""
-    return frozenset((pair[0].id or "", pair[1].id or ""))
+def _count_unasked(document: Document, unasked: Iterable[Ends], counts: Counter[str]) -> None:
+    """Count the relations that no pair of mentions could be asked about, by the reason."""
+    known = {identifier for span in document.spans for identifier in span.identifiers}
+    for ends in unasked:
+        missing = any(kind == "concept" and target not in known for kind, target in ends)
+        counts["relations of concepts without a mention" if missing else "relations not asked about"] += 1
 
 
 def _fits(span: Span, types: tuple[str, ...]) -> bool:

@@ -195,7 +195,7 @@ class RelationFigures:
     """Relations between mentions that are given.
 
     `undirected`: over all gold relations of the task's types; those that no sentence holds are misses. `candidates`: over pairs of mentions of the
-    right types within a sentence, as BLUE counts ChemProt and DDI.
+    right types within a sentence, as BLUE counts ChemProt and DDI. Where the task is between concepts, both are over pairs of concepts.
     """
 
     def __init__(self, task: Relations) -> None:
@@ -206,17 +206,17 @@ class RelationFigures:
 
     def add(self, gold: Document, predicted: Document) -> dict[str, Any]:
         self._documents += 1
-        asked = {
-            frozenset((span.start, span.end, span.type) for span in pair)
-            for _, pairs in self.task._pairs(gold)
-            for pair in pairs
-        }
+        asked = self.task._asked(gold)
         self._pairs += len(asked)
         wanted, given = self.task._links(gold, None), self.task._links(predicted, self.task.name)
         counts = {}
         for name, tally in self._tallies.items():
             left, right = (
-                {(type_, tuple(sorted(ends))) for ends, type_ in side if name == "undirected" or ends in asked}
+                {
+                    (type_, tuple(sorted(ends, key=repr)))
+                    for ends, type_ in side
+                    if name == "undirected" or ends in asked
+                }
                 for side in (wanted, given)
             )
             counts[name] = relations.count(left, right)
