@@ -497,3 +497,16 @@ def test_only_the_spans_that_were_written_are_counted(here: Path, capsys: pytest
     for target, spans in (("a.conll", 1), ("a.pubtator", 2), ("a.txts/", 0)):
         assert convert("a.jsonl", target, *(["--to", "text"] if spans == 0 else [])) == 0
         assert f"wrote 1 documents with {spans} spans" in told(capsys)
+
+
+def test_settings_beside_brats_files_are_left_out_in_every_command(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    formats.write([Document("1", "TP53", spans=(Span(0, 4, "gene"),))], "gold.brat")
+    for name in ("annotation.conf", "visual.conf", ".stats_cache"):
+        (here / "gold.brat" / name).write_text("[entities]\ngene\n")
+    assert convert("gold.brat", "a.jsonl") == 0
+    assert ids("a.jsonl") == ["1"]
+    assert "left out 2, about the others: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
+    assert cli.run(["score", "gold.brat", "gold.brat"]) == 0
+    assert cli.run(["score", "gold.brat", "a.jsonl"]) == 0

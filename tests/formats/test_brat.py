@@ -51,6 +51,7 @@ def test_every_kind_of_line(tmp_path: Path) -> None:
         "attributes": {"Confidence": "L 1"},
         "references": {"Entrez:7125": "tumor necrosis factor"},
         "notes": ["sure?\tyes"],
+        "line ids": {"attributes": {"Confidence": "M2"}},
     }
     assert spans["T4"].fragments == ((0, 3), (28, 33))
     assert (spans["T5"].start, spans["T5"].end) == (8, 21)
@@ -60,7 +61,7 @@ def test_every_kind_of_line(tmp_path: Path) -> None:
             "Activation",
             (Argument("trigger", "T3"), Argument("Theme", "T1"), Argument("Cause", "E2", "relation")),
             id="E1",
-            extra={"attributes": {"Negation": True}},
+            extra={"attributes": {"Negation": True}, "line ids": {"attributes": {"Negation": "A1"}}},
         ),
         Relation("Activation", (Argument("trigger", "T3"), Argument("Theme", "T2")), id="E2"),
     )
@@ -74,10 +75,69 @@ def test_what_was_read_is_written_and_read_again_as_it_was(tmp_path: Path) -> No
     assert losses == []
     assert list(formats.read(tmp_path / "out.brat")) == before
     assert (tmp_path / "out.brat" / "doc.txt").read_bytes() == TEXT.encode()
-    rows = set((tmp_path / "out.brat" / "doc.ann").read_text().splitlines())
-    attributes = {"A1\tNegation E1", "M2\tConfidence T1 L 1"}
-    assert set(ANN.splitlines()) - rows == attributes
-    assert rows - set(ANN.splitlines()) == {"A2\tNegation E1", "A1\tConfidence T1 L 1"}
+    assert set((tmp_path / "out.brat" / "doc.ann").read_text().splitlines()) == set(ANN.splitlines())
+
+
+def test_ids_of_attributes_notes_and_references_come_back_as_they_were(tmp_path: Path) -> None:
+    ann = (
+        "T7\tGene 0 3\tTNF\nT9\tGene 8 12\tIL-6\nE3\tGene:T9 Theme:T7\n"
+        "M1\tNegation E3\nA5\tFocus T7\nA4\tFocus T9\nN8\tReference T9 X:2\tIL-6\nN2\tReference T7 X:1\tTNF\n"
+        "#6\tAnnotatorNotes T7\tsure\n#1\tAnnotatorNotes M1\tabout the attribute\n"
+    )
+    before = list(read(of_path(pair(tmp_path, ann=ann))))
+    losses: list[Loss] = []
+    formats.write(before, tmp_path / "out.brat", on_loss=losses.append)
+    assert losses == []
+    assert sorted((tmp_path / "out.brat" / "doc.ann").read_text().splitlines()) == sorted(ann.splitlines())
+    assert list(formats.read(tmp_path / "out.brat")) == before
+
+
+def test_lines_numbered_as_we_number_them_need_no_ids(tmp_path: Path) -> None:
+    ann = "T1\tGene 0 3\tTNF\nN1\tReference T1 X:1\tTNF\nA1\tFocus T1\n#1\tAnnotatorNotes T1\tsure\n"
+    (document,) = read(of_path(pair(tmp_path, ann=ann)))
+    assert document.spans[0].extra == {"attributes": {"Focus": True}, "notes": ["sure"]}
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        "M1",
+        {"attributes": {"Other": "M1"}},
+        {"attributes": {"Focus": "T1"}},
+        {"attributes": {"Focus": 1}},
+        {"notes": ["#1"]},
+        {"else": {}},
+    ],
+)
+def test_ids_that_fit_no_line_are_told(tmp_path: Path, ids: object) -> None:
+    span = Span(0, 1, "X", extra={"attributes": {"Focus": True}, "line ids": ids})
+    losses: list[Loss] = []
+    formats.write([Document("1", "a", spans=(span,))], tmp_path / "out.brat", on_loss=losses.append)
+    assert [(loss.feature, loss.detail) for loss in losses] == [("span extra", "line ids")]
+    assert (tmp_path / "out.brat" / "1.ann").read_text() == "T1\tX 0 1\ta\nA1\tFocus T1\n"
+
+
+def test_companions_of_a_folder_are_left_out_and_told(tmp_path: Path) -> None:
+    pair(tmp_path)
+    names = [
+        "annotation.conf",
+        "visual.conf",
+        "tools.conf",
+        "kb_shortcuts.conf",
+        "acl.conf",
+        "annotation.log",
+        "doc.ann~",
+    ]
+    for name in [*names, ".stats_cache"]:
+        (tmp_path / name).write_text("[entities]\nGene\n")
+    left: list[str] = []
+    assert [source.plain_name for source in formats.sources(tmp_path, on_left_out=left.append)] == ["doc.ann"]
+    assert sorted(left) == sorted(str(tmp_path / name) for name in names)
+    assert [document.id for document in formats.read(tmp_path)] == ["doc"]
+    with zipfile.ZipFile(tmp_path / "corpus.zip", "w") as archive:
+        for name in ["doc.txt", "doc.ann", *names]:
+            archive.write(tmp_path / name, f"corpus/{name}")
+    assert [document.id for document in formats.read(tmp_path / "corpus.zip")] == ["doc"]
 
 
 def test_either_file_names_the_pair_and_a_folder_has_it_once(tmp_path: Path) -> None:

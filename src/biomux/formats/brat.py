@@ -9,18 +9,20 @@ Read it from either file. Of a folder, each pair is one document, called by the 
     N1⇥Reference T1 RID:ID⇥text  an identifier of a span; its text, if not the mention, in `extra["references"]`
     #1⇥AnnotatorNotes T1⇥text    a note: `extra["notes"]` of what it is about
 
-Every other line, and any of these that has another shape or comes twice, is kept as it stands in `metadata["brat"]` and is written
-back. The mention must be the text at its offsets, except that brat has blanks for line ends.
+The ids of A, M, N and # lines are kept in `extra["line ids"]` where numbering them anew would change them. Every other line, and any of these that
+has another shape or comes twice, is kept as it stands in `metadata["brat"]` and is written back. brat's settings beside the texts (`annotation.conf`
+and other `.conf` files, `annotation.log`) are left out, and told. The mention must be the text at its offsets, except that brat has blanks for line ends.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Argument, Document, Relation, Span
 from biomux.errors import FormatError
-from biomux.formats.brat_write import HOLDS, flat, write_folder
+from biomux.formats.brat_write import HOLDS, LINE_LETTERS, LineIds, flat, write_folder
 from biomux.formats.fields import build
 from biomux.formats.format import Format, stop
 from biomux.formats.source import MAX_LINE, decode, lines
@@ -87,6 +89,8 @@ class _Reading:
         self.links: dict[str, tuple[str, list[tuple[str, str]]]] = {}
         self.extras: dict[str, dict[str, Any]] = {}
         self.raw: list[str] = []
+        self.line_ids: dict[str, LineIds] = {}
+        self.taken: set[str] = set()
 
     def document(self, name: str, annotations: Source) -> Document:
         waiting: list[list[str]] = []
@@ -102,8 +106,10 @@ class _Reading:
             else:
                 waiting.append(columns)
         for columns in waiting:
-            if not self._said_of_another(columns):
+            if columns[0] in self.taken or not self._said_of_another(columns):
                 self.raw.append("\t".join(columns))
+            self.taken.add(columns[0])
+        self._keep_line_ids()
         spans = tuple(Span(**fields, extra=self.extras.get(own, {})) for own, fields in self.spans.items())
         relations = tuple(self._relation(own, *link) for own, link in self.links.items())
         metadata = {"brat": self.raw} if self.raw else {}
@@ -180,20 +186,37 @@ class _Reading:
         name, target = words[:2]
         extra = self.extras.setdefault(target, {})
         kind = columns[0][:1]
+        ids = self.line_ids.setdefault(target, LineIds())
         if kind in "AM" and len(columns) == 2 and name not in extra.get("attributes", {}):
             extra.setdefault("attributes", {})[name] = words[2] if len(words) > 2 else True
+            ids.attributes[name] = columns[0]
             return True
         if kind == "#" and name == "AnnotatorNotes" and len(words) == 2 and len(columns) == 3:
             extra.setdefault("notes", []).append(columns[2])
+            ids.notes.append(columns[0])
             return True
         if kind == "N" and name == "Reference" and len(words) == 3 and target in self.spans and len(columns) == 3:
-            return self._identifier(target, words[2], columns[2])
+            return self._identifier(target, words[2], columns[2], columns[0])
         return False
 
-    def _identifier(self, target: str, identifier: str, text: str) -> bool:
+    def _keep_line_ids(self) -> None:
+        """Into the extra of what they are about, a letter's all together, unless they are those that the writer would give."""
+        kept = {row.split("\t", 1)[0] for row in self.raw}
+        order = [self.line_ids[own] for own in (*self.spans, *self.links) if own in self.line_ids]
+        for part, letter in LINE_LETTERS.items():
+            numbers = (f"{letter}{number}" for number in count(1) if f"{letter}{number}" not in kept)
+            given = [line_id for ids in order for line_id in ids.listed(part)]
+            if given == list(islice(numbers, len(given))):
+                continue
+            for own, ids in self.line_ids.items():
+                if held := getattr(ids, part):
+                    self.extras[own].setdefault("line ids", {})[part] = held
+
+    def _identifier(self, target: str, identifier: str, text: str, line_id: str) -> bool:
         fields = self.spans[target]
         if identifier in fields["identifiers"] or " " in identifier:
             return False
+        self.line_ids[target].references[identifier] = line_id
         fields["identifiers"] += (identifier,)
         ranges = fields["fragments"] or ((fields["start"], fields["end"]),)
         mention = " ".join(self.text[start:end] for start, end in ranges)

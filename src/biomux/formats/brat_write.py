@@ -23,6 +23,25 @@ _ID = re.compile(r"[TRE][^\s:]+")
 _BREAK = re.compile(r"[ \t\n\r]")
 
 
+LINE_LETTERS = {"attributes": "A", "references": "N", "notes": "#"}
+"""The lines about a span or relation, and the letter that their ids begin with where they are numbered anew."""
+_LINE_ID = {"attributes": re.compile(r"[AM]\S*"), "references": re.compile(r"N\S*"), "notes": re.compile(r"#\S*")}
+
+
+@dataclass(slots=True)
+class LineIds:
+    """The ids of the lines about one span or relation: of attributes by name, of references by identifier, of notes in order."""
+
+    attributes: dict[str, str] = field(default_factory=dict)
+    references: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def listed(self, part: str) -> list[str]:
+        """The ids of one part, in order."""
+        held: dict[str, str] | list[str] = getattr(self, part)
+        return list(held.values()) if isinstance(held, dict) else held
+
+
 def flat(text: str) -> str:
     """The text in one line, as brat repeats it: a blank for each TAB and line end."""
     return text.translate(_FLAT)
@@ -56,6 +75,8 @@ class _Writing:
     on_loss: Callable[[Loss], None]
     numbers: dict[str, int] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    line_ids: dict[int, LineIds] = field(default_factory=dict)
+    """By the place of a span or, behind them, a relation in the document."""
 
     def rows(self) -> Iterator[str]:
         kept = self._metadata()
@@ -66,12 +87,15 @@ class _Writing:
         relation_ids = self._ids(
             [(relation.id, "E" if _is_event(relation) else "R") for relation in relations], "relation ids"
         )
-        for span, own in zip(spans, span_ids, strict=True):
-            yield from self._span_rows(span, own)
+        holders: list[Span | Relation] = [*spans, *relations]
+        for place, held in enumerate(holders):
+            self.line_ids[place] = self._line_ids(held)
+        for place, (span, own) in enumerate(zip(spans, span_ids, strict=True)):
+            yield from self._span_rows(span, own, self.line_ids[place])
         span_names = {span.id: own for span, own in zip(spans, span_ids, strict=True)}
         names = {relation.id: own for relation, own in zip(relations, relation_ids, strict=True)}
-        for relation, own in zip(relations, relation_ids, strict=True):
-            yield from self._relation_rows(relation, own, span_names, names)
+        for place, (relation, own) in enumerate(zip(relations, relation_ids, strict=True), len(spans)):
+            yield from self._relation_rows(relation, own, span_names, names, self.line_ids[place])
         yield from kept
 
     def _lose(self, feature: str, detail: str) -> None:
@@ -97,7 +121,25 @@ class _Writing:
                 self._lose(feature, f"{own!r} gets a number")
         return [own or self._number(letter) for own, (_, letter) in zip(kept, given, strict=True)]
 
-    def _span_rows(self, span: Span, own: str) -> Iterator[str]:
+    def _line_ids(self, held: Span | Relation) -> LineIds:
+        """The ids that its lines are to have again; they are then used up. What cannot be held is reported."""
+        given = held.extra.get("line ids")
+        if given is None:
+            return LineIds()
+        ids = LineIds()
+        usable = isinstance(given, dict) and bool(given)
+        for part, named in (given if usable else {}).items():
+            listed = _listed_ids(part, named, held)
+            if listed and self.used.isdisjoint(listed):
+                self.used.update(listed)
+                setattr(ids, part, named)
+            else:
+                usable = False
+        if not usable:
+            self._lose("span extra" if hasattr(held, "identifiers") else "relation extra", "line ids")
+        return ids
+
+    def _span_rows(self, span: Span, own: str, ids: LineIds) -> Iterator[str]:
         if not span.type:
             raise self._refused("a span has no type")
         kind = _BREAK.sub("_", span.type)
@@ -115,15 +157,20 @@ class _Writing:
             if not identifier or _BREAK.search(identifier):
                 self._lose("identifiers", f"{identifier!r} has a blank, or is empty")
                 continue
-            yield f"{self._number('N')}\tReference {own} {identifier}\t{references.get(identifier, mention)}"
+            yield f"{ids.references.get(identifier) or self._number('N')}\tReference {own} {identifier}\t{references.get(identifier, mention)}"
         if len(set(span.identifiers)) != len(span.identifiers):
             self._lose("identifiers", "one comes twice")
         if any(key not in span.identifiers or text == mention for key, text in references.items()):
             self._lose("span extra", "references")
-        yield from self._extra_rows(own, extra, "span extra")
+        yield from self._extra_rows(own, extra, "span extra", ids)
 
     def _relation_rows(
-        self, relation: Relation, own: str, spans: Mapping[str | None, str], links: Mapping[str | None, str]
+        self,
+        relation: Relation,
+        own: str,
+        spans: Mapping[str | None, str],
+        links: Mapping[str | None, str],
+        ids: LineIds,
     ) -> Iterator[str]:
         ends = []
         for argument in relation.arguments:
@@ -143,7 +190,7 @@ class _Writing:
             self._lose("relation scores", relation.type)
         if relation.head is not None:
             self._lose("relation heads", relation.type)
-        yield from self._extra_rows(own, dict(relation.extra), "relation extra")
+        yield from self._extra_rows(own, dict(relation.extra), "relation extra", ids)
 
     def _holdable(self, relation: Relation) -> bool:
         names = [relation.type, *(argument.role for argument in relation.arguments)]
@@ -159,14 +206,15 @@ class _Writing:
         self._lose("relations", f"{relation.type}: {reason}")
         return False
 
-    def _extra_rows(self, own: str, extra: dict[str, Any], feature: str) -> Iterator[str]:
+    def _extra_rows(self, own: str, extra: dict[str, Any], feature: str, ids: LineIds) -> Iterator[str]:
         """Attributes and notes; the rest is reported."""
+        extra.pop("line ids", None)
         if _is_attributes(extra.get("attributes")):
             for name, value in extra.pop("attributes").items():
-                yield f"{self._number('A')}\t{name} {own}{'' if value is True else f' {value}'}"
+                yield f"{ids.attributes.get(name) or self._number('A')}\t{name} {own}{'' if value is True else f' {value}'}"
         if _is_notes(extra.get("notes")):
-            for note in extra.pop("notes"):
-                yield f"{self._number('#')}\tAnnotatorNotes {own}\t{note}"
+            for place, note in enumerate(extra.pop("notes")):
+                yield f"{ids.notes[place] if ids.notes else self._number('#')}\tAnnotatorNotes {own}\t{note}"
         if extra:
             self._lose(feature, ", ".join(sorted(extra)))
 
@@ -186,6 +234,22 @@ class _Writing:
             where=f"document {self.document.id!r}",
             hint="repair it, or write to another format, such as Biomux's JSON lines",
         )
+
+
+def _listed_ids(part: str, named: object, held: Span | Relation) -> list[str]:
+    """The ids that are named for a part's lines; none unless there is one for each line, all different, with the part's letter."""
+    names: object = getattr(held, "identifiers", ()) if part == "references" else held.extra.get(part)
+    if part == "notes" and isinstance(named, list) and isinstance(names, list):
+        listed, fits = named, len(named) == len(names) and _is_notes(names)
+    elif part in ("attributes", "references") and isinstance(named, dict) and isinstance(names, dict | tuple):
+        listed, fits = (
+            list(named.values()),
+            list(named) == list(names) and (part != "attributes" or _is_attributes(names)),
+        )
+    else:
+        return []
+    fits = fits and all(isinstance(line_id, str) and _LINE_ID[part].fullmatch(line_id) for line_id in listed)
+    return listed if fits and len(set(listed)) == len(listed) else []
 
 
 def _is_event(relation: Relation) -> bool:

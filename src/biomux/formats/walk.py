@@ -1,7 +1,8 @@
 """Which files of a folder, a glob or an archive are read, and in which order.
 
 Passed over: hidden files and macOS leftovers; the `.txt` of brat's pairs, which are read from their `.ann`; and files about the others: one
-called README, LICENSE, LICENCE or COPYING, without suffix or with `.md`, `.rst` or `.txt`. A `.txt` among them is read like any other
+called README, LICENSE, LICENCE or COPYING, without suffix or with `.md`, `.rst` or `.txt`, and brat's settings and leftovers (`annotation.conf`,
+`visual.conf` and other `.conf` files, `annotation.log`, `.ann~`). A `.txt` among them is read like any other
 where all other files are `.txt` too: there it may be a document of that name. Files about the others are told to `on_left_out`.
 """
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 LeftOut = Callable[[str], None]
 
 _FOLDER = "folder"
-_ABOUT = re.compile(r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?|[^/]+\.conf|annotation\.log|[^/]+\.ann~", re.IGNORECASE
+)
 
 
 class Names(Protocol):
