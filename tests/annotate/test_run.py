@@ -104,11 +104,37 @@ def test_what_a_format_cannot_hold_at_the_end_is_not_lost(tmp_path: Path) -> Non
     assert len(list(formats.read(f"{tmp_path}/.out.biomux/part-*.jsonl"))) == 2
 
 
-def test_a_table_of_mentions(source: Path, tmp_path: Path) -> None:
-    tally = annotate(source, tmp_path / "out.tsv", format="tsv")
+def test_a_tsv_target_is_a_table_of_entities(source: Path, tmp_path: Path) -> None:
+    tally = annotate(source, tmp_path / "out.tsv")
     lines = (tmp_path / "out.tsv").read_text().splitlines()
-    assert lines[0] == "document\tstart\tend\ttype\tmention\tscore\thead"
+    assert lines[0] == "document\tstart\tend\ttype\tmention\tscore\thead\tidentifiers"
     assert len(lines) == 1 + sum(tally.entities.values())
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv"])
+def test_convert_makes_the_same_table_of_entities(source: Path, tmp_path: Path, format: str) -> None:
+    annotate(source, tmp_path / f"out.{format}")
+    annotate(source, tmp_path / "out.jsonl")
+    formats.write(formats.read(tmp_path / "out.jsonl"), tmp_path / f"again.{format}")
+    assert (tmp_path / f"again.{format}").read_bytes() == (tmp_path / f"out.{format}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("target", "format", "message"),
+    [
+        ("out/", "text", "BX120: format 'text' cannot hold entities"),
+        ("out.medline.xml", None, "BX120: format 'medline' cannot hold entities"),
+        ("there", "brat", "BX002: .*the target folder already exists"),
+        ("file.brat", None, "BX002: .*the target folder already exists"),
+    ],
+)
+def test_a_target_that_cannot_hold_entities_is_refused_before_the_work(
+    tmp_path: Path, target: str, format: str | None, message: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file.brat").write_text("mine")
+    with pytest.raises(UsageError, match=message):
+        goal(f"{tmp_path}/{target}", format)
 
 
 def test_two_workers_make_the_same_bytes(tmp_path: Path, source: Path) -> None:

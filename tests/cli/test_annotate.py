@@ -74,12 +74,12 @@ def test_plain_text_has_brackets(annotate: Annotate, capsys: pytest.CaptureFixtu
     assert "|Chemical]" in out
 
 
-def test_a_table_of_mentions(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_entities(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(TEXT, "--format", "tsv", "--heads", "genes") == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["document", "start", "end", "type", "mention", "score", "head"]
+    assert lines[0] == ["document", "start", "end", "type", "mention", "score", "head", "identifiers"]
     assert len(lines) > 1
-    for _, start, end, type_, mention, score, head in lines[1:]:
+    for _, start, end, type_, mention, score, head, _ in lines[1:]:
         assert (TEXT[int(start) : int(end)], type_, head) == (mention, "Gene", "genes")
         assert 0 <= float(score) <= 1
 
@@ -128,6 +128,7 @@ def test_several_inputs_and_text_that_looks_like_a_file(
         (["a text", "--format", "brat"], "BX120: format 'brat' is not written to a stream"),
         (["a text", "--workers", "2"], "BX001: several workers need a target"),
         (["a text", "--plain", "-o", "x.jsonl"], "BX001: --plain is for what is shown"),
+        (["a text", "--format", "medline"], "BX120: format 'medline' cannot hold entities"),
         (["a text", "-o", "x.strange"], "BX110: cannot tell which format 'x.strange' should have"),
         (["a text", "-o", "no/such/folder/x.jsonl"], "BX002: there is no folder 'no/such/folder'"),
         (["a text", "-o", "x.jsonl", "--gzip"], "BX001: --gzip is for folders"),

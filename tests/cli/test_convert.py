@@ -246,7 +246,7 @@ def overlapping(path: str) -> None:
 
 def test_what_the_target_cannot_hold_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     overlapping("a.jsonl")
-    assert convert("a.jsonl", "a.tsv") == 0
+    assert convert("a.jsonl", "a.conll") == 0
     said = told(capsys)
     assert "lost: overlaps (1), for instance in document '7'" in said
     assert "lost: identifiers (1), for instance in document '7'" in said

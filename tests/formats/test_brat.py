@@ -217,7 +217,7 @@ def test_what_brat_cannot_hold_is_told(tmp_path: Path) -> None:
         "relations",
         "metadata",
     }
-    assert (tmp_path / "out" / "PMC%2F1.ann").read_text() == "T1\tcell_line 0 1\ta\nT2\tY 2 3\tb\n"
+    assert (tmp_path / "out" / "PMC_1.ann").read_text() == "T1\tcell_line 0 1\ta\nT2\tY 2 3\tb\n"
 
 
 def test_two_documents_of_one_name_are_refused(tmp_path: Path) -> None:

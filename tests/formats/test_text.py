@@ -74,7 +74,7 @@ def test_losses_and_changed_names_are_told(tmp_path: Path) -> None:
     documents = [Document("10.1000/x", "TP53", spans=(Span(0, 4, "gene"),))]
     formats.write(documents, tmp_path / "out", format="text", on_loss=losses.append)
     assert {loss.feature for loss in losses} == {"spans", "id"}
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["10.1000%2Fx.txt"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["10.1000_x.txt"]
 
 
 def test_two_documents_are_never_one_file(tmp_path: Path) -> None:

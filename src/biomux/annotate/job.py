@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
-from biomux.annotate import table
 from biomux.errors import AnnotateError, UsageError
 from biomux.formats.source import target
 
@@ -72,13 +71,20 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
     folder = where.endswith(("/", os.sep)) or path.is_dir()
     if gzip and not folder:
         raise UsageError("BX001", "--gzip is for folders of parts", hint="let the name of a file end in .gz")
-    if format == table.NAME:
-        return Goal(_real(path), table.NAME, folder, ".tsv.gz" if gzip else ".tsv")
-    chosen = formats.to_write(formats.get(format or "jsonl") if folder or format else _by_name(path))
+    chosen = for_entities(formats.get(format or "jsonl") if folder or format else _by_name(path))
     parts = folder and chosen.write is not None
-    if folder and not parts and path.exists():
-        raise UsageError("BX002", "the target folder exists already", where=where, hint="remove it or name another")
+    if chosen.write is None and (path.exists() or path.is_symlink()):
+        raise UsageError("BX002", "the target folder already exists", where=where, hint="remove it or name another")
     return Goal(_real(path), chosen.name, parts, chosen.suffixes[0] + (".gz" if gzip else ""))
+
+
+def for_entities(chosen: formats.Format) -> formats.Format:
+    """The format, if it can be written and can hold entities: said before the work, not after it."""
+    if "spans" not in formats.to_write(chosen).holds:
+        able = (name for name in formats.names() if formats.get(name).writable and "spans" in formats.get(name).holds)
+        hint = f"formats that can: {', '.join(sorted(able))}"
+        raise UsageError("BX120", f"format {chosen.name!r} cannot hold entities", hint=hint)
+    return chosen
 
 
 def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int) -> dict[str, Any]:

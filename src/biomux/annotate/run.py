@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biomux import formats
-from biomux.annotate import job, table
+from biomux.annotate import job
 from biomux.annotate.inputs import is_text
 from biomux.annotate.parts import CHARACTERS, Failures, cut
 from biomux.annotate.tally import Tally
@@ -160,7 +160,7 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
         for file in files:
             yield from formats.read(file, format="jsonl")
 
-    if goal.format != table.NAME and formats.get(goal.format).write is None:
+    if formats.get(goal.format).write is None:
         writer = formats.get(goal.format).write_folder
         assert writer is not None
         with folder_target(goal.path) as folder:

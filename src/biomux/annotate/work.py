@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux import formats
-from biomux.annotate import table
 from biomux.annotate.parts import Failures
 from biomux.annotate.tally import Tally
 from biomux.formats.source import of_bytes, target
@@ -102,10 +101,7 @@ def done(part: Part, work: Work) -> Done | None:
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, format: str, on_loss: Callable[[Loss], None]) -> None:
-    """Write documents in a format of one file, or as a table of mentions."""
-    if format == table.NAME:
-        table.write(documents, stream)
-        return
+    """Write documents in a format of one file."""
     writer = formats.get(format).write
     assert writer is not None
     writer(documents, stream, on_loss=on_loss)

@@ -32,7 +32,7 @@ SHOWN = 20
 
 
 def _complete(incomplete: str) -> list[str]:
-    return [name for name in [*formats.names(), "tsv"] if name.startswith(incomplete)]
+    return [name for name in formats.names() if name.startswith(incomplete)]
 
 
 def command(
@@ -54,7 +54,7 @@ def command(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="Format of the output, or tsv for a table of mentions; else by OUT's suffix.",
+            help="Format of the output; tsv is a table of entities; else by OUT's suffix.",
             autocompletion=_complete,
         ),
     ] = None,
@@ -304,12 +304,13 @@ def _job(
 
 
 def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
+    from biomux.annotate.job import for_entities
     from biomux.cli import show
 
-    shown = {"terminal": show.terminal, "plain": show.plain, "tsv": show.table}
+    shown = {"terminal": show.terminal, "plain": show.plain}
     if way in shown:
         return shown[way]
-    write = formats.get(way).write
+    write = for_entities(formats.get(way)).write
     if write is None:
         raise UsageError("BX120", f"format {way!r} is not written to a stream", hint="name a target with -o")
     return lambda documents: write(documents, sys.stdout.buffer, on_loss=losses)

@@ -1,12 +1,10 @@
-"""Annotated documents on standard output: coloured, in brackets, or as a table of mentions."""
+"""Annotated documents on standard output: coloured, or in brackets."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from biomux.annotate import table as mentions
 from biomux.cli import render
 from biomux.cli.display import sentence
 
@@ -37,12 +35,6 @@ def plain(documents: Iterable[Document]) -> None:
     """Each document with its mentions in brackets, a blank line after it."""
     for title, document in _titled(documents):
         print(f"# {title}\n{render.plain(document)}\n" if title else render.plain(document))
-
-
-def table(documents: Iterable[Document]) -> None:
-    """One line a mention, tab-separated."""
-    sys.stdout.flush()
-    mentions.write(documents, sys.stdout.buffer)
 
 
 def _titled(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:

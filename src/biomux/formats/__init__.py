@@ -70,6 +70,8 @@ FORMATS: dict[str, str] = {
     "rct": "biomux.formats.rct",
     "relation-tsv": "biomux.formats.relation_tsv",
     "pairs": "biomux.formats.pairs",
+    "csv": "biomux.formats.csv_table",
+    "tsv": "biomux.formats.tsv_table",
     "bioc-xml": "biomux.formats.bioc_xml",
     "bioc-json": "biomux.formats.bioc_json",
     "brat": "biomux.formats.brat",

@@ -299,7 +299,7 @@ def _sniff(name: str, head: bytes) -> bool:
 FORMAT = Format(
     name="conll",
     title="CoNLL columns (IOB1, IOB2, IOBES, HUNER)",
-    suffixes=(".conll", ".iob", ".iob2", ".bio", ".tsv"),
+    suffixes=(".conll", ".iob", ".iob2", ".bio"),
     holds=HOLDS,
     sniff=_sniff,
     read=read,

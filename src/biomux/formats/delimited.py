@@ -13,10 +13,11 @@ import re
 from typing import TYPE_CHECKING
 
 from biomux.errors import FormatError
+from biomux.formats.format import stop
 from biomux.formats.source import MAX_LINE, decode, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from biomux.formats.source import Source
 
@@ -103,14 +104,14 @@ def _quote(cell: str) -> str:
 
 
 def _quoted(source: Source) -> Iterator[tuple[int, list[str]]]:
-    raw = _raw_lines(source)
+    raw = raw_lines(source)
     for number, line in raw:
         if line.rstrip("\r\n"):
             yield number, _row(number, line, raw, source.name)
 
 
-def _raw_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Lines with their ends: inside quotes these belong to the cell."""
+def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[tuple[int, str]]:
+    """Lines with their ends: inside quotes these belong to the cell. A line that is not UTF-8 goes to `on_error`."""
     with source.open() as stream:
         number = 0
         while raw := stream.readline(MAX_LINE + 1):
@@ -118,7 +119,12 @@ def _raw_lines(source: Source) -> Iterator[tuple[int, str]]:
             where = f"{source.name}:{number}"
             if len(raw) > MAX_LINE:
                 raise _too_long(where)
-            yield number, decode(raw.removeprefix(BOM) if number == 1 else raw, where)
+            try:
+                line = decode(raw.removeprefix(BOM) if number == 1 else raw, where)
+            except FormatError as error:
+                on_error(error)
+                continue
+            yield number, line
 
 
 def _row(number: int, line: str, more: Iterator[tuple[int, str]], name: str) -> list[str]:

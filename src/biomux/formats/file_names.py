@@ -1,7 +1,7 @@
-"""Names of files for documents: an id stays as it is where every file system takes it, and is escaped where not.
+"""Names of files for documents: an id stays as it is where every file system takes it, and is changed where not.
 
->>> file_name("PMC123"), file_name("a/b"), file_name("..")
-('PMC123', 'a%2Fb', '%2E%2E')
+>>> file_name("PMC123"), file_name("notes:4"), file_name("a/b"), file_name("..")
+('PMC123', 'notes_4', 'a_b', '%2E%2E')
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 MAX_NAME = 200
 """Bytes in a file's name without its suffix."""
 
+_PLAIN = re.compile(r'[/\\!:*?"<>|]')
 _UNSAFE = re.compile(r'[/\\!:*?"<>|%\x00-\x1f\x7f\ud800-\udfff]|^\.+|^ | $|\.$')
 
 
-def file_name(id: str) -> str:
-    """The id, with what no file name should have as %XX; a name that would be too long ends in a digest of the id."""
-    name = _UNSAFE.sub(lambda found: quote(found[0], safe="", errors="replace").replace(".", "%2E"), id) or "%"
+def file_name(id: str, *, escaped: bool = False) -> str:
+    """The id, with `_` for signs that no file name should have, and %XX for what does not print or has a meaning to the system.
+
+    With `escaped`, all of them are %XX, so that different ids have different names. A name that would be too long ends in a digest of the id.
+    """
+    readable = id if escaped else _PLAIN.sub("_", id)
+    name = _UNSAFE.sub(lambda found: quote(found[0], safe="", errors="replace").replace(".", "%2E"), readable) or "%"
     raw = name.encode("utf-8")
     if len(raw) <= MAX_NAME:
         return name
@@ -41,6 +46,8 @@ def name_for(id: str, *, taken: Once, on_loss: Callable[[Loss], None]) -> str:
     An id that had to be changed is told. Names that differ in case alone are refused: some file systems take them for one.
     """
     name = file_name(id)
+    if name != id and name.casefold() in taken:
+        name = file_name(id, escaped=True)
     if name != id:
         on_loss(Loss(id, "id", detail=f"its file is called {name}"))
     if taken.put(name.casefold()) is not None:

@@ -132,6 +132,8 @@ class Format:
     """A Reader; `Callable[...]` because formats may take keyword-only options of their own."""
     write: Writer | None = None
     write_folder: FolderWriter | None = None
+    one_way: bool = False
+    """What is written is an extract for other programs, without the text; what is read is something else."""
 
     @property
     def writable(self) -> bool:

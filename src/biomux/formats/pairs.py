@@ -268,7 +268,7 @@ def _line(cells: list[str] | list[str | None], document: str, delimiter: str) ->
 FORMAT = Format(
     name="pairs",
     title="pairs of texts, TSV or CSV",
-    suffixes=(".pairs.csv", ".csv"),
+    suffixes=(".pairs.csv",),
     holds=HOLDS,
     sniff=_sniff,
     read=read,

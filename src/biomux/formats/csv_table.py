@@ -1,0 +1,56 @@
+"""CSV: texts in named columns are read, a table of entities is written.
+
+Reading. The first row names the columns. The text is in a column called `text`, or in `title` and `abstract`, joined by a line feed as passages, or in
+`sentence`, `content`, `body`, `passage` or `paragraph`; the id in `id`, `pmid`, `doc_id`, `pmcid`, `doi` and the like. `--text NAME` and `--id NAME` name others;
+several for the text with commas: `--text title,abstract`. Where the first row is data already, columns have numbers: `--id 1 --text 2`. All other columns
+become metadata. A row without an id is called `<stem>:<line>`. Commas, semicolons, tabs or bars separate, whichever the first row has most of
+(option `delimiter`). A cell may stand in quotes, as RFC 4180 says (option `quotes`).
+
+Writing. One row an entity, and no text: see [tsv](#tsv) for the columns. Texts with their entities are held by other formats.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biomux.formats import columns, table_read
+from biomux.formats.entity_table import HOLDS, write_csv
+from biomux.formats.format import Format, stop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.document import Document
+    from biomux.errors import FormatError
+    from biomux.formats.source import Source
+
+
+def sniff(name: str, head: bytes) -> bool:
+    """Its suffix, and a column that is known to hold a text."""
+    return name.lower().endswith(".csv") and columns.has_text(table_read.header_of(head))
+
+
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None] = stop,
+    text: str | None = None,
+    id: str | None = None,
+    delimiter: str | None = None,
+    quotes: bool = True,
+) -> Iterator[Document]:
+    """A document a row."""
+    separator = delimiter or table_read.delimiter_of(source.head())
+    return table_read.read(source, on_error=on_error, text=text, id=id, delimiter=separator, quotes=quotes)
+
+
+FORMAT = Format(
+    name="csv",
+    title="CSV: texts in named columns in, a table of entities out",
+    suffixes=(".csv",),
+    holds=HOLDS,
+    sniff=sniff,
+    read=read,
+    write=write_csv,
+    one_way=True,
+)

@@ -1,0 +1,52 @@
+"""Tables of entities, a row each: what CSV and TSV are written as. They hold the entities and not the texts, so they are not read again.
+
+The page of `tsv` says what the columns are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux.formats.delimited import csv_line
+from biomux.formats.format import Feature, Loss, features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.document import Document
+
+COLUMNS = ("document", "start", "end", "type", "mention", "score", "head", "identifiers")
+HOLDS: frozenset[Feature] = frozenset({"spans", "overlaps", "scores", "heads", "identifiers"})
+SAID: frozenset[Feature] = frozenset({"fragments", "relations", "labels", "pair", "questions"})
+"""What is said of a document beside its entities: told as lost. The rest goes with the text."""
+
+
+def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """Tab-separated, without quoting: for `cut`, `sort`, and any program that reads tables."""
+    stream.writelines("\t".join(row).encode("utf-8", "backslashreplace") + b"\n" for row in _rows(documents, on_loss))
+
+
+def write_csv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """Comma-separated, quoted where needed."""
+    stream.writelines(csv_line([cell or None for cell in row], row[0]) for row in _rows(documents, on_loss))
+
+
+def _rows(documents: Iterable[Document], on_loss: Callable[[Loss], None]) -> Iterator[list[str]]:
+    yield list(COLUMNS)
+    for document in documents:
+        for feature, count in features(document).items():
+            if feature in SAID:
+                on_loss(Loss(document.id, feature, count))
+        for span in document.spans:
+            score = "" if span.score is None else f"{span.score:.4f}"
+            head, identifiers = span.head or "", ";".join(span.identifiers)
+            mention = document.mention(span)
+            cells = (document.id, span.start, span.end, span.type, mention, score, head, identifiers)
+            yield [_cell(str(cell)) for cell in cells]
+
+
+def _cell(text: str) -> str:
+    """Text on one line, without anything that a terminal would obey."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

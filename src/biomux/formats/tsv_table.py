@@ -1,0 +1,67 @@
+"""TSV: texts in named columns are read, a table of entities is written.
+
+Reading. As [csv](#csv), with tabs. Quotes are taken as they are, unless the whole header stands in quotes, as R writes it (option `quotes`).
+
+Writing. One row an entity, and no text, so it is not read again:
+
+| column | holds |
+|---|---|
+| `document` | the document's id |
+| `start`, `end` | where in the document's text, in characters, end exclusive |
+| `type` | the entity's type |
+| `mention` | its text; the parts of a discontinuous one joined by a blank |
+| `score` | from 0 to 1, with four digits; empty where there is none |
+| `head` | which head found it; empty where that is not known |
+| `identifiers` | its identifiers, joined by `;` |
+
+Tabs, line ends and other signs that do not print are written as escapes (`\\t`), so a row is always one line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biomux.formats import columns, table_read
+from biomux.formats.entity_table import HOLDS, write_tsv
+from biomux.formats.format import Format, stop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.document import Document
+    from biomux.errors import FormatError
+    from biomux.formats.source import Source
+
+_SUFFIXES = (".tsv", ".tab", ".txt")
+
+
+def sniff(name: str, head: bytes) -> bool:
+    """Its suffix, and a column of several that is known to hold a text."""
+    header = table_read.header_of(head, delimiter="\t")
+    return name.lower().endswith(_SUFFIXES) and len(header) > 1 and columns.has_text(header)
+
+
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None] = stop,
+    text: str | None = None,
+    id: str | None = None,
+    delimiter: str = "\t",
+    quotes: bool | None = None,
+) -> Iterator[Document]:
+    """A document a row."""
+    quoted = table_read.header_is_quoted(source.head()) if quotes is None else quotes
+    return table_read.read(source, on_error=on_error, text=text, id=id, delimiter=delimiter, quotes=quoted)
+
+
+FORMAT = Format(
+    name="tsv",
+    title="TSV: texts in named columns in, a table of entities out",
+    suffixes=(".tsv", ".tab"),
+    holds=HOLDS,
+    sniff=sniff,
+    read=read,
+    write=write_tsv,
+    one_way=True,
+)
