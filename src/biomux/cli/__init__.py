@@ -26,6 +26,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from biomux import quiet
+from biomux.cli import streams
 from biomux.cli.display import sentence
 from biomux.errors import BiomuxError, UsageError
 
@@ -105,15 +106,11 @@ def run(arguments: Sequence[str]) -> int:
         debug = True
         arguments = arguments or ["--help"]
     try:
-        root = build()
-        with root.make_context("biomux", arguments) as context:
-            result = root.invoke(context)
+        code = _invoke(arguments)
         sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except typer.Exit as done:
-        return done.exit_code
+        return code
     except BrokenPipeError:
-        _close_quietly()
+        streams.abandon_stdout()
         return 141
     except (KeyboardInterrupt, typer.Abort):
         if debug:
@@ -125,13 +122,25 @@ def run(arguments: Sequence[str]) -> int:
         return _say("stopped", 130) if _interrupted(error) else _tell(error)
 
 
+def _invoke(arguments: list[str]) -> int:
+    root = build()
+    try:
+        with root.make_context("biomux", arguments) as context:
+            result = root.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
+    return result if isinstance(result, int) else 0
+
+
 def main() -> NoReturn:
     """The command, its modules being imported; `biomux.__main__` calls it."""
     quiet.hold()
+    streams.replace_closed()
     if "_BIOMUX_COMPLETE" in os.environ:
         build().main(prog_name="biomux")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a strange file name must not end in a traceback
+    streams.name_stdout()
     signal.signal(signal.SIGTERM, _terminated)
     code = run(sys.argv[1:])
     quiet.hold()  # what Python still does when it ends is not worth a traceback either
@@ -166,6 +175,8 @@ def _tell(error: Exception) -> int:
         return _say(f"error: {sentence(told)}", 2)
     if isinstance(error, OSError):
         where = str(error.filename) if error.filename else None
+        if where == streams.STDOUT:
+            streams.abandon_stdout()
         told = UsageError(
             "BX002", str(error.strerror or error), where=where, hint="check the path, permissions and space"
         )
@@ -194,7 +205,7 @@ def _say(message: str, code: int) -> int:
     try:
         print(message, file=sys.stderr, flush=True)
     except OSError:
-        _close_quietly()
+        streams.abandon_stdout()
     return code
 
 
@@ -202,14 +213,6 @@ def _traceback() -> None:
     import traceback
 
     traceback.print_exc()
-
-
-def _close_quietly() -> None:
-    """Point stdout at nothing, so that Python's own last flush does not complain of a closed pipe."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return
 
 
 def _import_undisturbed(module: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Progress:
         return f"{self.what}: {done} of {amount(self.total, self.unit)} ({share:.0%}){remaining}"
 
     def _tell(self) -> None:
-        print(self.line(), file=sys.stderr, flush=True)
+        say(self.line())
 
 
 @contextmanager
@@ -178,4 +178,10 @@ def sentence(something: object) -> str:
 
 def note(message: str) -> None:
     """Say something beside the output, on stderr, in one line."""
-    print(sentence(message), file=sys.stderr, flush=True)
+    say(sentence(message))
+
+
+def say(line: str) -> None:
+    """Write a line to stderr. If that cannot be done there is nobody to tell, and the work goes on."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)

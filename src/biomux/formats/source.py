@@ -231,6 +231,8 @@ def target(path: Path) -> Iterator[BinaryIO]:
                 os.fsync(raw.fileno())
         if not direct:
             scratch.replace(place)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise UsageError(
             "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
