@@ -11,9 +11,9 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from biomux.text import words
 
 COMMON = st.characters(
-    max_codepoint=0xFFFF, exclude_categories=["Cs", "Cn", "Co"], exclude_characters="\v\f\x1c\x1d\x1e\x1f\x85"
+    max_codepoint=0xFFFF, exclude_categories=["Cs", "Cn", "Co"], exclude_characters="\0\v\f\x1c\x1d\x1e\x1f\x85"
 )
-"""Characters that every version of Unicode's tables agrees about, without the control characters that Python calls white space."""
+"""Characters that every version of Unicode's tables agrees about, without NUL and the control characters that Python calls white space."""
 
 
 def mentions(text: str) -> list[str]:
@@ -35,6 +35,7 @@ def mentions(text: str) -> list[str]:
         ("\u200ba\u200db\u200b", ["a\u200db"]),
         ("\ufeff", []),
         ("a\fb", ["a", "b"]),
+        ("TP53\0MDM2\0\0", ["TP53", "MDM2"]),
     ],
 )
 def test_words_and_punctuation(text: str, expected: list[str]) -> None:

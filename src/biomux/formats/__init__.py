@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from biomux.errors import FormatError, UsageError
 from biomux.formats.format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
 from biomux.formats.source import GZIP_MAGIC, Source, folder_target, of_bytes, of_path, sources, target
+from biomux.formats.wide import wide_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -146,8 +147,8 @@ def _unknown(source: Source, head: bytes) -> FormatError:
         message, hint = f"{message}: the file is empty", "fetch or write it again, or leave it out"
     elif head.strip() in NO_RECORD:
         message = f"{message}: there is no record in it"
-    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        message, hint = f"{message}: it begins as UTF-16 does", "convert it to UTF-8 first, for instance with iconv"
+    elif wide := wide_encoding(head):
+        message, hint = f"{message}: it is {wide}", "convert it to UTF-8 first, for instance with iconv"
     elif head.startswith(GZIP_MAGIC):
         message, hint = f"{message}: it is gzipped twice", "unpack it once by hand"
     elif head.startswith(b"PK\x03\x04"):

@@ -26,6 +26,7 @@ from biomux.formats.brat_write import HOLDS, LINE_LETTERS, LineIds, flat, write_
 from biomux.formats.fields import build
 from biomux.formats.format import Format, stop
 from biomux.formats.source import MAX_LINE, decode, lines
+from biomux.formats.wide import refuse_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +77,7 @@ def _text(source: Source) -> str:
         raise FormatError(
             "BX121", f"the text is longer than {MAX_LINE:,} bytes", where=source.name, hint="split the document"
         )
+    refuse_wide(raw, source.name)
     return decode(raw.removeprefix(BOM), source.name)
 
 

@@ -10,6 +10,7 @@ from biomux.errors import FormatError
 from biomux.formats.file_names import name_for
 from biomux.formats.format import Feature, Loss, report_losses
 from biomux.formats.shelf import Once
+from biomux.formats.wide import wide_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,7 +54,8 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
     for document in documents:
         report_losses(document, HOLDS | {"span extra", "metadata"}, on_loss)
         name = name_for(document.id, taken=taken, on_loss=on_loss)
-        text = "\ufeff" + document.text if document.text.startswith("\ufeff") else document.text
+        marked = document.text.startswith("\ufeff") or wide_encoding(document.text.encode("utf-8", "replace"))
+        text = "\ufeff" + document.text if marked else document.text
         rows = "".join(f"{row}\n" for row in _Writing(document, on_loss).rows())
         try:
             (folder / f"{name}.txt").write_bytes(text.encode())

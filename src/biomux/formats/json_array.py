@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from biomux.errors import FormatError
 from biomux.formats.format import stop
 from biomux.formats.source import MAX_LINE, decode
+from biomux.formats.wide import refuse_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +98,9 @@ class _Scan:
     def __init__(self, name: str, stream: BinaryIO) -> None:
         self._name = name
         self._stream = stream
-        self._buffer = stream.read(_CHUNK).removeprefix(BOM)
+        first = stream.read(_CHUNK)
+        refuse_wide(first, name)
+        self._buffer = first.removeprefix(BOM)
         self._at = 0
         self.line = 1
 

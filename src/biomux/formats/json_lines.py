@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError
 from biomux.formats.source import MAX_LINE, decode
+from biomux.formats.wide import refuse_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ def values(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterat
 
 def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
     try:
+        refuse_wide(raw, where)
         decode(raw, where)
     except FormatError as wrong:
         return wrong

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from biomux.errors import FormatError, UsageError
 from biomux.formats.archive import SUFFIXES, open_archive
 from biomux.formats.walk import LeftOut, folder_files, listed_files
+from biomux.formats.wide import refuse_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -155,6 +156,8 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
     """
     number = 0
     for block in _whole_lines(source):
+        if number == 0:
+            refuse_wide(block, source.name)
         raw = block.removeprefix(b"\xef\xbb\xbf") if number == 0 else block
         try:
             found = raw.removesuffix(b"\n").decode("utf-8").split("\n")
@@ -198,6 +201,7 @@ def decode(raw: bytes, where: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        refuse_wide(raw, where)
         raise FormatError(
             "BX111",
             f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8",

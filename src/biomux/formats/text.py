@@ -1,6 +1,6 @@
 """Plain text, strict UTF-8: a file is a document, or each of its lines or paragraphs is.
 
-A whole file is kept to the character, line ends included; a byte-order mark at its start is not text. It is written as a folder of
+A whole file is kept to the character, line ends included; a byte-order mark at its start is not text. UTF-16 and UTF-32 are refused, with a mark or without. It is written as a folder of
 one file a document, named by the document's id.
 """
 
@@ -14,6 +14,7 @@ from biomux.formats.file_names import name_for
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
 from biomux.formats.shelf import Once
 from biomux.formats.source import MAX_LINE, decode
+from biomux.formats.wide import refuse_wide, wide_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -70,6 +71,7 @@ def _file(source: Source) -> Iterator[Document]:
             where=source.name,
             hint="read it with --option by=line or --option by=paragraph, or split it",
         )
+    refuse_wide(raw, source.name)
     yield Document(source.stem, decode(raw.removeprefix(BOM), source.name))
 
 
@@ -101,6 +103,7 @@ def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iter
 
 def _decoded(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, str]]:
     """Each line with its number and its line end; one that is not UTF-8 goes to `on_error`."""
+    refuse_wide(source.head(), source.name)
     number = 0
     with source.open() as stream:
         while raw := stream.readline(MAX_LINE + 1):
@@ -117,7 +120,7 @@ def _decoded(source: Source, on_error: Callable[[FormatError], None]) -> Iterato
 
 
 def _encoded(document: Document) -> bytes:
-    """The bytes of the text; before a text that begins with U+FEFF a byte-order mark, since a reader drops the first."""
+    """The bytes of the text; a byte-order mark before a text that begins with one, since a reader drops the first, or that looks like UTF-16."""
     try:
         raw = document.text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -127,7 +130,7 @@ def _encoded(document: Document) -> bytes:
             where=f"document {document.id!r}",
             hint="repair the text",
         ) from None
-    return BOM + raw if raw.startswith(BOM) else raw
+    return BOM + raw if raw.startswith(BOM) or wide_encoding(raw) else raw
 
 
 FORMAT = Format(

@@ -48,8 +48,8 @@ class Pieces:
         return Pieces(self.ids[start:end], self.first[chosen] - start, self.starts[chosen], self.ends[chosen])
 
 
-SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
-"""White space that BERT's tokenizers delete as control characters, which would make one word of the two beside it."""
+SPACES = re.compile("[\x00\x0b\x0c\x1c-\x1f\x85]")
+"""White space, and NUL, that BERT's tokenizers delete as control characters, which would make one word of the two beside it."""
 
 
 def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Pieces]:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from biomux.document import Range
 
-CHUNK = re.compile(r"\S+")
+CHUNK = re.compile(r"[^\s\0]+")
 
 
 def split(text: str) -> list[Range]:
     """The words of a text, in order: runs between white space, every punctuation character by itself.
 
     Control and format characters (and U+FFFD) belong to no word at its edges and do not end one inside it: a zero-width joiner
-    within a word stays within its range. All that Python calls white space separates; there BERT differs for a few control
-    characters (form feed, U+0085), which it deletes.
+    within a word stays within its range. All that Python calls white space separates, and so does NUL; there BERT differs for a few control
+    characters (NUL, form feed, U+0085), which it deletes.
     """
     ranges: list[Range] = []
     for chunk in CHUNK.finditer(text):
