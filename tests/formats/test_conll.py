@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from biomux import formats
 from biomux.document import Document, Span
 from biomux.errors import FormatError, UsageError
 from biomux.formats import Loss, Tally, guess, of_bytes, of_path
@@ -313,3 +314,40 @@ def test_counts_of_corpora(
     assert sum(len(document.tokens or ()) for document in found) == tokens
     assert Counter(span.type for document in found for span in document.spans) == types
     assert len(found) == (200 if file == "JNLPBA/devel" else sentences)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "# sent_id = 7\n# text = vitamin B\nTP53\tB-gene\nbinds\tO\n\n# more\nx\tO\n",
+        "# sent_id = 7\n# text = what is here\nTP53 B-gene\nbinds O\n\n# more\nx O\n",
+    ],
+)
+def test_comments_before_a_sentence_are_kept_beside_it(data: str) -> None:
+    source = formats.of_bytes("a.tsv", data.encode())
+    assert formats.guess(source).name == "conll"
+    first, second = formats.read_source(source)
+    assert first.text == "TP53 binds"
+    assert first.metadata["comments"] == data.split("\n")[:2]
+    assert (second.text, second.metadata) == ("x", {"comments": ["# more"]})
+
+
+@pytest.mark.parametrize("data", ["#\tO\n#1\tB-x\n", "# O\n#1 B-x\n", "# NN O\n#1 NN B-x\n"])
+def test_a_token_may_begin_with_a_hash(data: str) -> None:
+    (document,) = formats.read_source(formats.of_bytes("a.tsv", data.encode()), format="conll")
+    assert [document.text[start:end] for start, end in document.tokens or ()] == ["#", "#1"]
+    assert not document.metadata
+
+
+def test_comments_can_be_asked_for_and_forbidden() -> None:
+    source = formats.of_bytes("a.conll", b"# type B\nTP53 B-gene\n# in between I\nx O\n")
+    (document,) = formats.read_source(source, comments=True)
+    assert (document.text, document.metadata) == ("TP53 x", {"comments": ["# type B", "# in between I"]})
+    (document,) = formats.read_source(source, comments=False)
+    assert len(document.tokens or ()) == 4
+    with pytest.raises(FormatError, match="has 5 columns"):
+        list(
+            formats.read_source(
+                formats.of_bytes("a.conll", b"# a comment here, longer\nx O\n"), comments=False, format="conll"
+            )
+        )

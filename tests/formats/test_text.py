@@ -10,7 +10,7 @@ from streams import endless
 from biomux import formats
 from biomux.document import Document, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats import Loss, text
+from biomux.formats import Loss, text, text_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,3 +81,25 @@ def test_two_documents_are_never_one_file(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"A\.txt"):
         formats.write([Document("a", "1"), Document("A", "2")], tmp_path / "out", format="text")
     assert not (tmp_path / "out").exists()
+
+
+def test_lines_are_a_format_of_their_own() -> None:
+    source = formats.of_bytes("notes.txt", b"TP53.\n\nMDM2.\n")
+    found = list(formats.read_source(source, format="lines"))
+    assert found == [Document("notes:1", "TP53."), Document("notes:3", "MDM2.")]
+
+
+@pytest.mark.parametrize(
+    ("content", "number"),
+    [
+        ("Aspirin helps.\n" * 9, 9),
+        ("A title " * 30 + "\n" + "Another title " * 20 + "\n" * 1, 0),
+        (("A title without an end " * 10 + "\n") * 8, 8),
+        (("a line that was wrapped at some column and\ngoes on here without an\n") * 9, 0),
+        ("A paragraph.\n\n" * 9, 0),
+        ("Word.\n" * 9, 0),
+        ("One abstract. Of several sentences.\n", 0),
+    ],
+)
+def test_lines_that_look_like_documents(content: str, number: int) -> None:
+    assert text_lines.look_like_documents(content.encode()) == number

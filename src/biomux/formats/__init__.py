@@ -56,6 +56,7 @@ FORMATS: dict[str, str] = {
     "doccano": "biomux.formats.doccano",
     "prodigy": "biomux.formats.prodigy",
     "medline": "biomux.formats.medline",
+    "nbib": "biomux.formats.nbib",
     "jats": "biomux.formats.jats",
     "parquet": "biomux.formats.parquet",
     "elucidata": "biomux.formats.elucidata",
@@ -78,6 +79,8 @@ FORMATS: dict[str, str] = {
     "brat": "biomux.formats.brat",
     "conll": "biomux.formats.conll",
     "pubtator": "biomux.formats.pubtator",
+    "json": "biomux.formats.json_records",
+    "lines": "biomux.formats.text_lines",
     "text": "biomux.formats.text",
 }
 """Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
@@ -153,7 +156,23 @@ def _unknown(source: Source, head: bytes) -> FormatError:
         message, hint = f"{message}: it is gzipped twice", "unpack it once by hand"
     elif head.startswith(b"PK\x03\x04"):
         message, hint = f"{message}: it is a zip or office file", "if it is an archive, let its name end in .zip"
+    elif seen := _seen(source.plain_name, head):
+        message, hint = f"{message}: {seen[0]}", f"{seen[1]}, or {hint}"
     return FormatError("BX110", message, where=source.name, hint=hint)
+
+
+def _seen(name: str, head: bytes) -> tuple[str, str] | None:
+    """What a table or JSON has in place of a text under a known name, and what to do."""
+    from biomux.formats import columns, entity_table, json_records, table_read
+
+    if found := list(json_records.keys(head)):
+        return f"its objects have the keys {columns.listed(found)}", "name those of the text: --text NAME --id NAME"
+    if not name.lower().endswith((".csv", ".tsv", ".tab")):
+        return None
+    header = table_read.header_of(head)
+    if tuple(header) == entity_table.COLUMNS:
+        return "it is a table of entities, without their texts", "keep texts and entities in JSON lines, say"
+    return f"it has the columns {columns.listed(header)}", "name those of the text: --text NAME --id NAME"
 
 
 def guess_target(path: Path) -> Format:

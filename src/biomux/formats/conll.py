@@ -1,8 +1,9 @@
 """CoNLL columns: a token and its tag a line, an empty line after each sentence.
 
 Reading. Columns are separated by a TAB or, where a line has none, by blanks: two to four of them, the token first, the tag last. A third column
-of `+` or `-` after the tag is HUNER's: whether a blank follows the token. Every line is a token: there are no comments,
-quotes or missing values. A tag is split at its first hyphen. Tags are decoded by one set of rules that fits IOB1, IOB2, IOBES and BILOU: `B`,
+of `+` or `-` after the tag is HUNER's: whether a blank follows the token. There are no quotes or missing values, and a token may begin with `#`. Lines
+that begin with `#`, stand before a sentence and cannot be a token with its tag (`# sent_id = 7`: there is no TAB in it, and the sentence has them, or the end is no tag)
+are comments: they go to `metadata["comments"]`. `comments=true` takes every line for one that begins with `#` and has no TAB, `comments=false` none. A tag is split at its first hyphen. Tags are decoded by one set of rules that fits IOB1, IOB2, IOBES and BILOU: `B`,
 `S` and `U` begin a mention, `I`, `E` and `L` go on with one of the same type or else begin one, `E`, `L`, `S` and `U` end it. Tags without a type get
 the option `type`. An option `scheme` ("iob1", "iob2", "iobes") makes the reader refuse what that scheme does not allow.
 
@@ -53,6 +54,7 @@ def read(
     scheme: Literal["auto", "iob1", "iob2", "iobes"] = "auto",
     by: Literal["auto", "sentence", "document"] = "auto",
     spacing: Literal["rebuilt", "blank"] = "rebuilt",
+    comments: bool | None = None,
 ) -> Iterator[Document]:
     """A document a sentence, or a document a `-DOCSTART-` block; see the module's docstring for the options."""
     _choice("scheme", scheme, _ALLOWED)
@@ -60,7 +62,7 @@ def read(
     _choice("spacing", spacing, ("rebuilt", "blank"))
     known: dict[str, _Tag] = {}
     stem = source.stem
-    for number, block in enumerate(_blocks(source, by), 1):
+    for number, block in enumerate(_blocks(source, by, comments), 1):
         try:
             document = _document(block, f"{stem}:{number}", source.name, type, scheme, spacing, known)
         except FormatError as error:
@@ -72,20 +74,21 @@ def read(
 class _Sentence:
     """The lines of a sentence as columns; `line` is where it begins."""
 
-    __slots__ = ("blanks", "line", "problem", "tags", "tokens")
+    __slots__ = ("blanks", "comments", "line", "problem", "tags", "tokens")
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, comments: list[str]) -> None:
         self.line = line
+        self.comments = comments
         self.tokens: list[str] = []
         self.tags: list[str] = []
         self.blanks: list[bool] = []
         self.problem: FormatError | None = None
 
 
-def _blocks(source: Source, by: str) -> Iterator[list[_Sentence]]:
+def _blocks(source: Source, by: str, comments: bool | None) -> Iterator[list[_Sentence]]:
     """The sentences of each document to be."""
     block: list[_Sentence] | None = [] if by == "document" else None
-    for sentence in _sentences(source):
+    for sentence in _sentences(source, comments):
         if sentence is None:
             if by != "sentence":
                 if block is not None and (block or by != "document"):
@@ -99,10 +102,14 @@ def _blocks(source: Source, by: str) -> Iterator[list[_Sentence]]:
         yield block
 
 
-def _sentences(source: Source) -> Iterator[_Sentence | None]:
+def _sentences(source: Source, comments: bool | None) -> Iterator[_Sentence | None]:
     """Each sentence; None for a line that begins a document."""
     sentence: _Sentence | None = None
-    for number, line in lines(source):
+    kept: list[str] = []
+    for number, line, is_comment in _lines(source, comments):
+        if is_comment:
+            (kept if sentence is None else sentence.comments).append(line)
+            continue
         columns = line.split("\t")
         if len(columns) == 1:
             columns = _columns(line)
@@ -119,7 +126,7 @@ def _sentences(source: Source) -> Iterator[_Sentence | None]:
             yield None
             continue
         if sentence is None:
-            sentence = _Sentence(number)
+            sentence, kept = _Sentence(number, kept), []
         sentence.tokens.append(token)
         if len(columns) == 2 and token:
             sentence.tags.append(columns[1])
@@ -127,6 +134,35 @@ def _sentences(source: Source) -> Iterator[_Sentence | None]:
         _unusual(sentence, columns, f"{source.name}:{number}")
     if sentence is not None:
         yield sentence
+
+
+def _lines(source: Source, comments: bool | None) -> Iterator[tuple[int, str, bool]]:
+    """Each line, and whether it is a comment. Lines that may be are held back until the next one tells whether there are TABs."""
+    waiting: list[tuple[int, str]] = []
+    between = True
+    for number, line in lines(source):
+        if line.startswith("#") and "\t" not in line and comments is not False:
+            if comments:
+                yield number, line, True
+                continue
+            if between:
+                waiting.append((number, line))
+                continue
+        between = not line.strip(" \t") or line.startswith(MARK)
+        if waiting:
+            tabs = "\t" in line.strip(" \t")
+            yield from ((waited, kept, tabs or not _is_tagged(kept)) for waited, kept in waiting)
+            waiting = []
+        yield number, line, False
+    yield from ((waited, kept, not _is_tagged(kept)) for waited, kept in waiting)
+
+
+def _is_tagged(line: str) -> bool:
+    """Whether it has the columns of a token, the last of them a tag."""
+    columns = _columns(line)
+    if len(columns) >= 3 and columns[-1] in ("+", "-"):
+        del columns[-1]
+    return 2 <= len(columns) <= 4 and _TAG.fullmatch(columns[-1]) is not None
 
 
 def _columns(line: str) -> list[str]:
@@ -183,7 +219,15 @@ def _document(
         if sentence.tags.count("O") != len(sentence.tags):
             tags = _tags(sentence, type, scheme, known, file)
             spans += [Span(places[first][0], places[last][1], kind) for first, last, kind in _mentions(tags)]
-    return Document(name, "".join(pieces), sentences=tuple(sentences), tokens=tuple(tokens), spans=tuple(spans))
+    comments = [comment for sentence in block for comment in sentence.comments]
+    return Document(
+        name,
+        "".join(pieces),
+        sentences=tuple(sentences),
+        tokens=tuple(tokens),
+        spans=tuple(spans),
+        metadata={"comments": comments} if comments else {},
+    )
 
 
 def _text(sentence: _Sentence, spacing: str, file: str) -> tuple[str, list[Range]]:
@@ -279,20 +323,21 @@ def _sniff(name: str, head: bytes) -> bool:
     seen = text.split("\n")
     if len(head) >= 4096:
         del seen[-1]
-    found = 0
+    found, between = 0, True
     for line in seen:
         line = line.removesuffix("\r")
         if line.startswith(MARK):
             found += 1
             continue
         if not line.strip(" \t"):
+            between = True
             continue
-        columns = _columns(line)
-        if len(columns) >= 3 and columns[-1] in ("+", "-"):
-            del columns[-1]
-        if not (2 <= len(columns) <= 4 and _TAG.fullmatch(columns[-1])):
+        if not _is_tagged(line):
+            if line.startswith("#") and "\t" not in line and between:
+                continue  # a comment
             return False
         found += 1
+        between = False
     return found > 0
 
 

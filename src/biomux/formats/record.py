@@ -262,5 +262,9 @@ def _wrong_version(version: Any) -> MalformedError:
         message = f"the line is of version {version}, and this Biomux reads version {VERSION}"
         return MalformedError("BX122", message, "read it with a newer Biomux")
     if version is None:
-        return MalformedError("BX116", "the line lacks the field 'biomux', which holds the version", 'add "biomux": 1')
+        return MalformedError(
+            "BX116",
+            "the line lacks the field 'biomux', which holds the version",
+            'add "biomux": 1, or read objects with an id and a text with --from json',
+        )
     return MalformedError("BX113", f"the version {version!r} is none", 'write "biomux": 1')

@@ -69,7 +69,7 @@ def _file(source: Source) -> Iterator[Document]:
             "BX121",
             f"the file is longer than {MAX_LINE:,} bytes, too long for one document",
             where=source.name,
-            hint="read it with --option by=line or --option by=paragraph, or split it",
+            hint="read it with --from lines or -O by=paragraph, or split it",
         )
     refuse_wide(raw, source.name)
     yield Document(source.stem, decode(raw.removeprefix(BOM), source.name))
@@ -95,7 +95,7 @@ def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iter
                 "BX121",
                 f"the paragraph is longer than {MAX_LINE:,} characters",
                 where=f"{source.name}:{first}",
-                hint="read it with --option by=line",
+                hint="read it with --from lines",
             )
     if kept:
         yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))
