@@ -101,7 +101,7 @@ def run(
     return folder
 
 
-def bundle(folder: Path, *, precision: Literal["fp32", "bf16", "int8"] = "fp32", **options: Any) -> Path:
+def bundle(folder: Path, *, precision: Literal["fp32", "int8"] = "fp32", **options: Any) -> Path:
     """A bundle of such a run; `options` are those of `run`. Returns the folder."""
     from biomux.learn.export import export
 

@@ -101,7 +101,7 @@ CODES: dict[str, str] = {
     "BX534": "an attribute of an ONNX file holds a tensor",
     "BX540": "the runtime cannot open or run a bundle's graph",
     "BX541": "a bundle does not answer its own examples as it should",
-    "BX542": "a head loses more in int8 or bf16 than was allowed",
+    "BX542": "a head loses more in int8 than was allowed",
     "BX543": "the transitions of a bundle's head are not usable",
     "BX601": "a text holds half a surrogate pair",
     "BX602": "a document was not wholly read, and that was forbidden",

@@ -126,23 +126,6 @@ def test_a_graph_that_does_not_open_is_an_error_of_ours(folder: Path, batches: l
         session(folder).run(beyond)
 
 
-def test_products_are_in_bf16_only_where_graph_and_processor_have_it(
-    folder: Path, tmp_path: Path, batches: list[Batch], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from biomux.engine import machine
-    from biomux.engine.openvino import OpenVinoSession
-
-    half = tiny.bundle(tmp_path / "half", precision="bf16")
-    for place, has, precision in ((half, False, "f32"), (folder, True, "f32"), (half, True, "bf16")):
-        monkeypatch.setattr(machine, "has_bf16", lambda has=has: has)
-        found = bundle.read(place)
-        opened = OpenVinoSession(found.graph, found.columns, threads=1)
-        assert opened.precision == precision
-        expected = session(place, "onnxruntime").run(batches[0])
-        for head, rows in opened.run(batches[0]).items():
-            np.testing.assert_allclose(rows, expected[head], atol=0.5 if precision == "bf16" else 1e-3)
-
-
 def test_auto_measures_both_and_takes_one(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(remembered.VARIABLE, str(tmp_path))
     monkeypatch.setattr(race, "SECONDS", 0.3)

@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 
 import biomux
 from biomux.document import Document
-from biomux.engine import bundle, operations, verify
+from biomux.engine import bundle, verify
 from biomux.engine.load import load
 from biomux.errors import BiomuxError, BundleError, CorpusError, TrainingError
 from biomux.learn import calibrate, gate
@@ -89,7 +89,7 @@ def test_torch_and_engine_agree(options: dict[str, Any], tmp_path: Path) -> None
     assert found > 20
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
 def test_all_heads_are_one_product_a_layer_however_many_there_are(precision: Any, tmp_path: Path) -> None:
     sizes = []
     for number in (1, 15):
@@ -110,7 +110,7 @@ def test_sentences_are_split_for_a_bundle_as_they_were_for_the_run(tmp_path: Pat
     assert len(engine(document.text).coverage or ()) == 13
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
 def test_what_a_random_field_has_learned_travels_in_the_bundle(precision: Any, tmp_path: Path) -> None:
     folder = tiny.run(tmp_path / "run", head="crf")
     export(folder, tmp_path / "bundle", precision=precision, measure=False)
@@ -270,57 +270,6 @@ def test_mixed_precision_is_nearer_to_fp32(run: Path) -> None:
         for mix in (gate.ladder(2)[0], gate.ladder(2)[-1])
     ]
     assert distances[0].mean() > distances[1].mean()
-
-
-def test_bf16_is_half_as_large_and_answers_nearly_as_fp32(run: Path, tmp_path: Path) -> None:
-    folders = {name: tmp_path / name for name in ("fp32", "bf16")}
-    for name, folder in folders.items():
-        export(run, folder, precision=name, measure=False)  # type: ignore[arg-type]
-        assert not any(check.error for check in verify.verify(folder))
-    exact, half = (bundle.read(folder).graph for folder in folders.values())
-    stored = {tensor.name: tensor for tensor in onnx.load_from_string(half).graph.initializer}
-    for tensor in onnx.load_from_string(exact).graph.initializer:
-        if len(tensor.dims) == 2 and tensor.name not in ("embeddings.places", "heads.1.weight"):
-            assert len(stored[tensor.name].raw_data) * 2 == len(tensor.raw_data)
-    assert len(half) < 0.75 * len(exact)  # in a model this small the nodes weigh too
-    assert operations.count(half) == operations.count(exact)
-    document = Document("1", tiny.text(14, seed=5))
-    said = [verify.first_logits(load(folder, threads=1), document)["drugs"] for folder in folders.values()]
-    assert 0 < np.abs(said[0] - said[1]).max() < 0.05
-
-
-def test_products_of_bf16_are_measured_on_any_processor(run: Path) -> None:
-    """The graph that is measured rounds what it multiplies, the one that is shipped only has rounded weights."""
-    from biomux.learn.export import read
-    from biomux.learn.graph import to_bf16
-
-    trained = read(run)
-    document = Document("1", tiny.text(14, seed=5))
-    shipped, measured, exact = (
-        verify.first_logits(trained.annotator(content, threads=1), document)["drugs"]
-        for content in (
-            trained.graph(gate.BF16),
-            trained.graph(gate.BF16, rounded=True),
-            trained.graph(gate.FP32),
-        )
-    )
-    assert np.abs(measured - exact).mean() > np.abs(shipped - exact).mean() > 0
-    near = np.float32(1) + np.float32(2**-8)  # halfway between two: to the even one
-    assert to_bf16(np.array([near, -near, 0, 3e38], np.float32)).tolist() == [0x3F80, 0xBF80, 0, 0x7F62]
-    none = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001, 0x7FC00000], np.uint32).view(np.float32)
-    assert to_bf16(none).tolist() == [0x7FC0] * 4
-
-
-def test_bf16_goes_through_the_gate(run: Path, corpora: Path, tmp_path: Path) -> None:
-    measured = export(run, tmp_path / "bundle", precision="bf16", tolerance=20, directory=corpora, limit=20, threads=1)
-    assert measured.chosen == "bf16"
-    assert [name for name, _ in measured.tried] == ["bf16"]
-    assert "as OpenVINO computes them" in (tmp_path / "bundle" / "card.md").read_text()
-    assert json.loads((tmp_path / "bundle" / "gate.json").read_text())["chosen"] == "bf16"
-    with pytest.raises(BundleError, match="points of F1") as caught:
-        export(run, tmp_path / "other", precision="bf16", tolerance=-200, directory=corpora, limit=10, threads=1)
-    assert caught.value.code == "BX542"
-    assert not (tmp_path / "other").exists()
 
 
 def test_a_curve_has_the_lowest_score_that_keeps_each_precision() -> None:

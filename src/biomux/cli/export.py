@@ -14,10 +14,10 @@ def command(
     run: Annotated[Path, typer.Argument(help="The folder of a run, as biomux train left it.")],
     bundle: Annotated[Path, typer.Argument(help="The folder to make.")],
     precision: Annotated[
-        Literal["auto", "int8", "bf16", "fp32"],
-        typer.Option(help="int8 or bf16, or refuse; fp32; or auto: int8 where that passes."),
+        Literal["auto", "int8", "fp32"],
+        typer.Option(help="int8, or refuse; fp32; or auto: int8 where that passes."),
     ] = "auto",
-    tolerance: Annotated[float, typer.Option(min=0, help="Points of F1 that a head may lose by int8 or bf16.")] = 0.3,
+    tolerance: Annotated[float, typer.Option(min=0, help="Points of F1 that a head may lose by int8.")] = 0.3,
     limit: Annotated[
         int | None, typer.Option(min=1, help="The most development documents of a head to measure on; all by default.")
     ] = None,
@@ -45,8 +45,7 @@ def command(
 
     Each head is measured on the development documents of its own corpus, the same ones at fp32 and at int8. A head that loses more than the
     tolerance, by more than noise, makes the encoder keep more of its matrices in fp32, and so do heads that lose more than it on average; if no mix
-    will do, int8 is refused (auto: fp32 is taken). With bf16 the matrices take half the room of fp32; products are in bf16 where processor and runtime can (OpenVINO, with instructions for it),
-    else in fp32 of the same weights, and what is measured is the former, on any processor. The table, with the error of each loss, goes into the bundle. Temperatures, and the
+    will do, int8 is refused (auto: fp32 is taken). The table, with the error of each loss, goes into the bundle. Temperatures, and the
     thresholds for --precision of biomux annotate, are fitted on the same documents.
 
     Examples:

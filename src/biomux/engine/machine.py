@@ -35,8 +35,6 @@ TELLING = (
 )
 """Flags of processors that decide how fast matrices are multiplied."""
 
-BF16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
-"""Flags of processors that multiply matrices of bf16."""
 
 VERSIONS = ("numpy", "onnxruntime", "tokenizers")
 
@@ -78,11 +76,6 @@ def flags() -> frozenset[str]:
     """What the processor says it can do; nothing where it does not say."""
     info = _cpuinfo()
     return frozenset((info.get("flags") or info.get("Features") or "").split())
-
-
-def has_bf16() -> bool:
-    """Whether the processor multiplies matrices of bf16; one that does not emulates that, very slowly."""
-    return bool(BF16 & flags())
 
 
 def _cpuinfo() -> dict[str, str]:

@@ -3,8 +3,7 @@
 Allowed is what `biomux.learn.graph` writes, and nothing else: one graph of a few kinds of nodes with plain attributes, constants
 whose data stand in the file, the inputs `ids`, `mask` and `first`, the output `logits`. Refused are data in other files, in any
 place where a tensor can stand; sparse tensors, subgraphs, functions; other operators, versions and domains; nodes that read what is not there, or
-constants only (a runtime would compute those while it loads); and anything beyond the limits below. Constants of bf16 may only be made floats, each once,
-and what that gives is a constant still.
+constants only (a runtime would compute those while it loads); and anything beyond the limits below.
 
 A graph that passes computes numbers from numbers. It may still be slow, or wrong.
 """
@@ -56,8 +55,8 @@ OPERATORS: dict[str, frozenset[str]] = {
 }
 """Operator → the attributes that it may have: what `biomux.learn.graph` writes, and `Round`, which it wrote once and bundles still have."""
 
-FLOAT, UINT8, INT8, INT64, BFLOAT16 = 1, 2, 3, 7, 16
-WIDTHS = {FLOAT: 4, UINT8: 1, INT8: 1, INT64: 8, BFLOAT16: 2}
+FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7
+WIDTHS = {FLOAT: 4, UINT8: 1, INT8: 1, INT64: 8}
 """Types of constants → bytes of an element."""
 
 INPUTS = {"ids": (INT64, 2), "mask": (INT64, 2), "first": (INT64, 1)}
@@ -96,9 +95,9 @@ def check(content: bytes, *, name: str = "graph.onnx") -> Facts:
         if number > most:
             reader.refuse("BX529", f"the graph has {number} {what}; at most {most} are allowed")
     _metadata(reader, graph.places.get("metadata", []))
-    shapes, halves = _constants(reader, constants)
+    shapes = _constants(reader, constants)
     labels = _ends(reader, graph, shapes)
-    _nodes(reader, nodes, set(shapes), halves)
+    _nodes(reader, nodes, set(shapes))
     tables = [shapes.get(name) for name in (WORDS_TABLE, PLACES_TABLE)]
     if tables[0] is None or tables[1] is None or any(table is None or len(table) != 2 for table in tables):
         reader.refuse("BX532", f"the graph lacks the tables {WORDS_TABLE} and {PLACES_TABLE}")
@@ -124,10 +123,9 @@ def _metadata(reader: Reader, places: list[Place]) -> None:
         reader.message(place, _ENTRY, "a metadata entry")
 
 
-def _constants(reader: Reader, places: list[Place]) -> tuple[dict[str, tuple[int, ...]], set[str]]:
-    """The shapes of constants, and which of them are of bf16."""
+def _constants(reader: Reader, places: list[Place]) -> dict[str, tuple[int, ...]]:
+    """The shapes of constants."""
     shapes: dict[str, tuple[int, ...]] = {}
-    halves: set[str] = set()
     for place in places:
         tensor = reader.message(place, _TENSOR, "a constant")
         name = reader.text(tensor.place("name"), longest=LONGEST_NAME)
@@ -142,9 +140,7 @@ def _constants(reader: Reader, places: list[Place]) -> tuple[dict[str, tuple[int
         if not name or name in shapes:
             reader.refuse("BX532", f"the name {name!r} stands for more than one value, or for none")
         shapes[name] = shape
-        if kind == BFLOAT16:
-            halves.add(name)
-    return shapes, halves
+    return shapes
 
 
 def _ends(reader: Reader, graph: Message, constants: dict[str, tuple[int, ...]]) -> int:
@@ -173,18 +169,16 @@ def _value(reader: Reader, place: Place) -> tuple[str, int, list[int]]:
     return name, tensor.number("type"), sizes
 
 
-def _nodes(reader: Reader, places: list[Place], constants: set[str], halves: set[str]) -> None:
-    """Every node is of an allowed kind and reads what stands before it, of which not everything is constant, unless it makes floats of bf16."""
+def _nodes(reader: Reader, places: list[Place], constants: set[str]) -> None:
+    """Every node is of an allowed kind and reads what stands before it, of which not everything is constant."""
     computed = set(INPUTS)
-    cast: set[str] = set()
     for place in places:
         node = reader.message(place, _NODE, "a node")
         operator = reader.text(node.place("operator"), longest=LONGEST_NAME)
         if operator not in OPERATORS or reader.text(node.place("domain"), longest=LONGEST_NAME):
             reader.refuse("BX523", f"the operator {operator!r} is not among those that a bundle may have")
         listed = node.places.get("attribute", [])
-        attributes = dict(_attribute(reader, place, operator) for place in listed)
-        if len(attributes) != len(listed):
+        if len({_attribute(reader, place, operator) for place in listed}) != len(listed):
             reader.refuse("BX533", f"a node of kind {operator} has an attribute more than once")
         read = [reader.text(name, longest=LONGEST_NAME) for name in node.places.get("input", [])]
         made = [reader.text(name, longest=LONGEST_NAME) for name in node.places.get("output", [])]
@@ -193,33 +187,25 @@ def _nodes(reader: Reader, places: list[Place], constants: set[str], halves: set
         unknown = [name for name in read if name not in computed and name not in constants]
         if unknown:
             reader.refuse("BX532", f"a node reads {unknown[0]!r}, which nothing before it makes")
-        half = next((name for name in read if name in halves), None)
-        if half is not None and (operator != "Cast" or attributes.get("to") != FLOAT or len(read) != 1 or half in cast):
-            reader.refuse(
-                "BX531", f"a node of kind {operator} reads {half!r} of bf16, which may only be made floats, and once"
-            )
-        if half is not None:
-            cast.add(half)
-        if half is None and all(name in constants for name in read):
+        if all(name in constants for name in read):
             reader.refuse("BX532", f"a node of kind {operator} reads constants only")
         for name in made:
             if not name or name in computed or name in constants:
                 reader.refuse("BX532", f"the name {name!r} stands for more than one value, or for none")
-            # A constant in another type: nothing that is made of such alone may pass either.
-            (computed if half is None else constants).add(name)
+            computed.add(name)
     if OUTPUT not in computed:
         reader.refuse("BX532", f"nothing makes the output {OUTPUT}")
 
 
-def _attribute(reader: Reader, place: Place, operator: str) -> tuple[str, int]:
-    """The name of an attribute that is allowed, and its value if that is a whole number."""
+def _attribute(reader: Reader, place: Place, operator: str) -> str:
+    """The name of an attribute that is allowed."""
     attribute = reader.message(place, _ATTRIBUTE, "an attribute")
     name = reader.text(attribute.place("name"), longest=LONGEST_NAME)
     if name not in OPERATORS[operator]:
         reader.refuse("BX533", f"a node of kind {operator} has the attribute {name!r}, which it may not have")
     if len(attribute.numbers.get("integers", [])) > MOST_DIMENSIONS:
         reader.refuse("BX529", f"the attribute {name!r} lists more than {MOST_DIMENSIONS} numbers")
-    return name, attribute.number("integer")
+    return name
 
 
 _MODEL: Fields = {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from biomux.engine import machine
 from biomux.engine import threads as all_threads
 from biomux.engine.session import by_head, failed, inputs
 from biomux.errors import UsageError
@@ -20,12 +19,7 @@ if TYPE_CHECKING:
 
 
 class OpenVinoSession:
-    """Runs a bundle's graph as `OnnxSession` does, each batch on one thread, `at_once` of them side by side.
-
-    `precision` is that of its products where the graph does not say int8.
-    """
-
-    precision: Literal["f32", "bf16"]
+    """Runs a bundle's graph as `OnnxSession` does, each batch on one thread, `at_once` of them side by side."""
 
     def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int | None = None) -> None:
         self.at_once = all_threads.chosen(threads)
@@ -39,12 +33,11 @@ class OpenVinoSession:
         try:
             core = openvino.Core()
             model = core.read_model(graph)
-            self.precision = "bf16" if machine.has_bf16() and _holds_bf16(model) else "f32"
             settings = {
                 "NUM_STREAMS": self.at_once,
                 "INFERENCE_NUM_THREADS": self.at_once,
                 # Unless told, it rounds to bf16 whatever it is given, on processors that have it.
-                "INFERENCE_PRECISION_HINT": self.precision,
+                "INFERENCE_PRECISION_HINT": "f32",
                 # Several workers would all be bound to the first cores.
                 "ENABLE_CPU_PINNING": False,
             }
@@ -67,11 +60,3 @@ class OpenVinoSession:
         if not hasattr(self._requests, "own"):
             self._requests.own = self._compiled.create_infer_request()
         return self._requests.own
-
-
-def _holds_bf16(model: Any) -> bool:
-    """Whether constants of a graph that has been read are stored as bf16."""
-    return any(
-        node.get_type_name() == "Constant" and node.get_element_type().get_type_name() == "bf16"
-        for node in model.get_ops()
-    )

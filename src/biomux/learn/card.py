@@ -61,11 +61,6 @@ def card(
     return "\n\n".join(parts) + "\n"
 
 
-_BF16 = (
-    "Matrices are stored in bf16. The losses are those of products whose factors are all rounded to bf16, as OpenVINO computes them on a processor that has "
-    "bf16; everywhere else products are in fp32, of the same weights."
-)
-
 _JUDGED = (
     "The weights that are shipped have learned the development data too, so that nothing measured on it with them would mean anything. "
     "What follows, and the temperatures, thresholds and merging rules, were measured with the weights that they went on from "
@@ -129,8 +124,6 @@ def _scores(run: Path, gate: Gate) -> str:
         f"standard error of that loss. {RULE} The tolerance is {gate.tolerance:g} points; mixes tried: "
         f"{', '.join(name for name, _ in gate.tried) or 'none'}; the heads lose {mean_of(gate.losses):.2f} points on average."
     )
-    if gate.chosen == "bf16":
-        said += f" {_BF16}"
     if gate.doubtful:
         said += f" Beyond the tolerance, by what may be noise: {', '.join(gate.doubtful)}."
     left_out = (

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-Wanted = Literal["int8", "bf16", "fp32", "auto"]
+Wanted = Literal["int8", "fp32", "auto"]
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,10 @@ class Trained:
         edges = np.cumsum([0, *(len(task.labels) for task in self.tasks)]).tolist()
         return {task.name: (edges[place], edges[place + 1]) for place, task in enumerate(self.tasks)}
 
-    def graph(self, mix: gate.Mix, *, rounded: bool = False) -> bytes:
-        """The graph in a mix of precisions; `rounded`, so that products are those of bf16 on any processor: for measuring."""
+    def graph(self, mix: gate.Mix) -> bytes:
+        """The graph in a mix of precisions."""
         try:
-            made = graph.bert(
-                self.encoder, self.config, self.heads, precision=mix.precision, keep=mix.keep, rounded=rounded
-            )
+            made = graph.bert(self.encoder, self.config, self.heads, precision=mix.precision, keep=mix.keep)
         except KeyError as error:
             raise _cannot(f"the weights {error} are missing") from None
         content: bytes = made.SerializeToString()
@@ -101,7 +99,7 @@ def export(
 ) -> gate.Gate:
     """Write the best weights of a run as a bundle; the folder appears under its name only when whole.
 
-    `measure=False` needs no corpora: nothing is known of what int8 or bf16 costs then, nor are scores calibrated, and the card says so. `limit`
+    `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
     is the most development documents of a head, all by default. `types` are the plain types, as `biomux.engine.types` describes them.
     `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
     those that are measured, and precision, temperatures, thresholds and merging are what suits them.
@@ -271,11 +269,11 @@ def _through_the_gate(
     listen: Callable[[str], None],
 ) -> tuple[gate.Gate, bytes]:
     """What was measured, and the graph in the mix that was chosen."""
-    mixes = (gate.BF16,) if precision == "bf16" else gate.ladder(int(trained.config["num_hidden_layers"]))
+    mixes = gate.ladder(int(trained.config["num_hidden_layers"]))
     unmeasured = tuple(task.name for task in trained.tasks if task.name not in documents)
     counts = {head: len(group) for head, group in documents.items()}
     if not documents:
-        chosen = mixes[0] if precision in ("int8", "bf16") else gate.FP32
+        chosen = mixes[0] if precision == "int8" else gate.FP32
         return gate.Gate(chosen.name, tolerance, unmeasured=unmeasured), trained.graph(chosen)
     listen(f"measuring fp32 on {sum(counts.values()):,} documents")
     graphs = {gate.FP32.name: trained.graph(gate.FP32)}
@@ -284,8 +282,7 @@ def _through_the_gate(
         if mix.name not in graphs:
             listen(f"measuring {mix.name}")
             graphs[mix.name] = trained.graph(mix)
-        content = trained.graph(mix, rounded=True) if mix is gate.BF16 else graphs[mix.name]
-        return gate.counts_of_heads(trained.annotator(content, threads=threads), documents)
+        return gate.counts_of_heads(trained.annotator(graphs[mix.name], threads=threads), documents)
 
     reference = measure(gate.FP32)
     exact = gate.losses(reference, reference)

@@ -1,4 +1,4 @@
-"""The gate of precisions: what each head loses by int8 or bf16 on development data, and which mix loses little enough.
+"""The gate of precisions: what each head loses by int8 on development data, and which mix loses little enough.
 
 Both precisions answer the same documents, so that a loss is a difference of pairs, and its error comes from resampling those pairs. `RULE` says when
 a loss is too much: what noise does must not cost speed, and with many heads noise alone puts some head beyond any small tolerance.
@@ -67,8 +67,6 @@ class Mix:
 
 
 FP32 = Mix("fp32", "fp32")
-BF16 = Mix("bf16", "bf16")
-"""Measured as a processor with bf16 computes it: on others its products are fp32, of the same weights."""
 
 
 def ladder(layers: int) -> tuple[Mix, ...]:
@@ -86,7 +84,7 @@ def ladder(layers: int) -> tuple[Mix, ...]:
 
 def named(name: str, *, layers: int) -> Mix:
     """The mix of that name."""
-    return next(mix for mix in (FP32, BF16, *ladder(layers)) if mix.name == name)
+    return next(mix for mix in (FP32, *ladder(layers)) if mix.name == name)
 
 
 @dataclass(frozen=True, slots=True)

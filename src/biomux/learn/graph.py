@@ -6,9 +6,6 @@ exporter. Inputs: `ids` and `mask` (windows × length), `first` (places of words
 
 Weights in int8 are symmetric, a scale for each output column. Activations are rounded to int8 row by row, each row by its own
 largest value: what one word's answer is does not depend on which others it is computed with, as it would with one scale for all.
-
-Weights in bf16 are stored so and become floats again before their product, which a runtime computes in bf16 where it can. `rounded` makes a graph
-that any runtime computes as if it could: for measuring, not for bundles.
 """
 
 from __future__ import annotations
@@ -26,20 +23,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-Precision = Literal["fp32", "bf16", "int8"]
+Precision = Literal["fp32", "int8"]
 OPSET = 20
 IR_VERSION = 10
 
 
 class Graph:
-    """Nodes and constants on the way to a model. Matrices named in `keep` stay fp32, whatever the precision of the others.
+    """Nodes and constants on the way to a model. Matrices named in `keep` stay fp32, whatever the precision of the others."""
 
-    If `rounded`, what is multiplied is rounded to bf16 before.
-    """
-
-    def __init__(self, *, keep: Collection[str] = (), rounded: bool = False) -> None:
+    def __init__(self, *, keep: Collection[str] = ()) -> None:
         self.keep = frozenset(keep)
-        self.rounded = rounded
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         self._count = 0
@@ -60,28 +53,10 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), names, f"{operator}_{self._count}", **attributes))
         return names[0] if outputs == 1 else names
 
-    def half(self, value: Floats, name: str) -> str:
-        """A constant that is stored in bf16, as floats."""
-        bits = to_bf16(value)
-        self.constants[name] = helper.make_tensor(name, TensorProto.BFLOAT16, value.shape, bits.tobytes(), raw=True)
-        out: str = self.add("Cast", name, to=TensorProto.FLOAT)
-        return out
-
-    def product(self, left: str, right: str) -> str:
-        """A product of floats."""
-        factors = [left, right]
-        if self.rounded:
-            narrow = [self.add("Cast", factor, to=TensorProto.BFLOAT16) for factor in factors]
-            factors = [self.add("Cast", factor, to=TensorProto.FLOAT) for factor in narrow]
-        out: str = self.add("MatMul", *factors)
-        return out
-
     def linear(self, rows: str, matrix: Floats, bias: Floats, name: str, precision: Precision) -> str:
         """rows · matrix + bias; `matrix` is inputs × outputs."""
         if precision == "fp32" or name in self.keep:
-            product = self.product(rows, self.constant(matrix, f"{name}.weight"))
-        elif precision == "bf16":
-            product = self.product(rows, self.half(matrix, f"{name}.weight"))
+            product = self.add("MatMul", rows, self.constant(matrix, f"{name}.weight"))
         else:
             product = self._integer_product(rows, matrix, name)
         out: str = self.add("Add", product, self.constant(bias, f"{name}.bias"))
@@ -134,19 +109,6 @@ def columns_to_int8(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
     return np.round(matrix / scale).astype(np.int8), scale.astype(np.float32)
 
 
-def to_bf16(value: Floats) -> NDArray[np.uint16]:
-    """The bits of the nearest bf16 numbers, of two that are as near the even one: the upper halves of floats.
-
-    >>> [hex(bits) for bits in to_bf16(np.array([1.0, 1.00390625, 1.01171875], np.float32))]
-    ['0x3f80', '0x3f80', '0x3f82']
-    """
-    floats = np.ascontiguousarray(value, dtype=np.float32)
-    bits = floats.view(np.uint32)
-    nearest = (bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) >> 16
-    # What is no number must stay none: rounded up, its bits may be those of zero.
-    return np.where(np.isnan(floats), np.uint32(0x7FC0), nearest).astype(np.uint16)
-
-
 def rows_to_int8(table: Floats) -> tuple[NDArray[np.int8], Floats]:
     """A table as int8 and the scale of each row."""
     scale = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-12) / 127
@@ -160,13 +122,12 @@ def bert(
     *,
     precision: Precision = "int8",
     keep: Collection[str] = (),
-    rounded: bool = False,
 ) -> onnx.ModelProto:
     """A BERT encoder with heads. `state` has transformers' names; `heads` are the layers of all heads side by side, as (matrix, bias).
 
-    `keep` names matrices that stay fp32: see `matrices`. If `rounded`, everything that is multiplied is rounded to bf16 before.
+    `keep` names matrices that stay fp32: see `matrices`.
     """
-    graph = Graph(keep=keep, rounded=rounded)
+    graph = Graph(keep=keep)
     epsilon = float(config["layer_norm_eps"])
     hidden = _embed(graph, state, epsilon, precision)
     bias = _mask(graph)
@@ -223,8 +184,6 @@ def _embed(graph: Graph, state: Mapping[str, Floats], epsilon: float, precision:
     vectors = state["embeddings.word_embeddings.weight"]
     if precision == "fp32" or "embeddings.words" in graph.keep:
         words = graph.add("Gather", graph.constant(vectors, "embeddings.words"), "ids", axis=0)
-    elif precision == "bf16":
-        words = graph.add("Gather", graph.half(vectors, "embeddings.words"), "ids", axis=0)
     else:
         whole, scale = rows_to_int8(vectors)
         picked = graph.add(
@@ -275,8 +234,8 @@ def _attention(
     query = graph.add("Transpose", graph.add("Reshape", query, shape), perm=[0, 2, 1, 3])
     key = graph.add("Transpose", graph.add("Reshape", key, shape), perm=[0, 2, 3, 1])
     value = graph.add("Transpose", graph.add("Reshape", value, shape), perm=[0, 2, 1, 3])
-    weights = graph.add("Softmax", graph.add("Add", graph.product(query, key), bias), axis=-1)
-    context = graph.add("Transpose", graph.product(weights, value), perm=[0, 2, 1, 3])
+    weights = graph.add("Softmax", graph.add("Add", graph.add("MatMul", query, key), bias), axis=-1)
+    context = graph.add("Transpose", graph.add("MatMul", weights, value), perm=[0, 2, 1, 3])
     out: str = graph.add("Reshape", context, graph.constant(np.array([0, 0, width], np.int64)))
     return out
 
