@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import onnxruntime
 
 import biomux
-from biomux.annotate import invented
+from benchmarks import invented
 from biomux.engine import bundle, load, packing
 from biomux.engine.session import by_head, inputs
 from biomux.engine.threads import usable_cores

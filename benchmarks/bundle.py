@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import invented, stages
 from benchmarks.contest import Table
-from biomux.annotate import bench, invented
 from biomux.engine import bundle as bundles
 from biomux.engine import load
 
@@ -57,17 +57,16 @@ def tables(name: str | None, *, seconds: float, threads: int, place: Path) -> li
     """All that is said of a bundle."""
     folder = load.find(name)
     documents = list(invented.documents(2000))
-    report = bench.measure(folder, documents, text="invented abstracts", seconds=seconds, threads=threads)
-    told, done = report.to_json(), report.throughput
-    speed, memory = told["throughput"], report.memory
+    report = stages.measure(folder, documents, text="invented abstracts", seconds=seconds, threads=threads)
+    done, memory = report.throughput, report.memory
     install = sum(report.installed.values()) / 1e6
     share = report.of_peak
     rows: list[tuple[Any, ...]] = [
         ("latency of one abstract, median, ms", report.latency.median * 1e3, None),
         ("latency of one abstract, p95, ms", report.latency.p95 * 1e3, None),
-        ("words per second, text to written documents", float(speed["words_per_second"]), None),
-        ("abstracts per second", float(speed["documents_per_second"]), None),
-        ("pieces per second inside the session", float(speed["session_pieces_per_second"]), None),
+        ("words per second, text to written documents", done.words / done.total, None),
+        ("abstracts per second", done.documents / done.total, None),
+        ("pieces per second inside the session", done.pieces / done.seconds["session"], None),
         ("padding, %", 100 * done.padding, "under 5"),
         ("time outside the session, %", 100 * (1 - done.shares["session"]), "at most 25"),
         ("session, GOP/s", done.gops, None),

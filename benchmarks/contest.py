@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biomux.annotate.bench_report import Times, times
+from biomux.annotate.bench import Times, times
 from biomux.engine import machine
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Strange and large inputs through `biomux annotate`, each in a process of its own: right offsets or a clear error, in how long and how much memory.
 
-    python benchmarks/fuzz.py [--bundle BUNDLE] [--megabytes 10] [--documents 100000] [--only sentences]
+    python -m benchmarks.fuzz [--bundle BUNDLE] [--megabytes 10] [--documents 100000] [--only sentences]
 
 A case is right if every document comes back in order with its text as it was and every visible character read, or if it is told as failed where it must be. In
 the line of sentences the same sentence stands in several places, and what is found in it must be the same everywhere. Memory is flat if a line or a number
@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import invented
 from biomux import formats
-from biomux.annotate import invented
-from biomux.annotate.fresh import PROGRAM, SENTENCE
+from biomux.annotate.bench import PROGRAM
 from biomux.engine.coverage import gaps
+
+SENTENCE = "Metformin lowers blood glucose in mice that lack SIRT3."
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

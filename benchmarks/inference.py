@@ -29,10 +29,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import models
+from benchmarks import invented, models, peak
 from benchmarks.contest import Table, alternate, describe, report
-from biomux.annotate import invented
-from biomux.engine import at_once, machine, peak
+from biomux.engine import at_once, machine
 from biomux.engine.onnx import OnnxSession
 from biomux.engine.session import inputs
 from biomux.engine.threads import usable_cores
@@ -40,7 +39,7 @@ from biomux.engine.threads import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from biomux.annotate.bench_report import Times
+    from biomux.annotate.bench import Times
     from biomux.engine.packing import Batch
     from biomux.engine.session import Session
 

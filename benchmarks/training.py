@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from benchmarks import models
+from benchmarks import models, peak
 from benchmarks.contest import Table, describe, report
-from biomux.annotate.bench_report import times
-from biomux.engine import peak
+from biomux.annotate.bench import times
 from biomux.engine.packing import Specials, padded
 from biomux.engine.threads import usable_cores
 from biomux.learn import loop

@@ -12,9 +12,6 @@ import biomux  # noqa: F401  first of all, since it switches off the telemetry o
 # Tests share the machine's cores: two threads that wait for each other on a busy core take a hundred times as long as one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Which runtime is faster here is not to be found out, nor remembered: tests run with onnxruntime unless they say otherwise.
-os.environ["BIOMUX_CACHE"] = "off"
-
 # A shell starts background jobs with Ctrl-C ignored, and children inherit that; tests of Ctrl-C need it to be heard.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

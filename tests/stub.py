@@ -6,11 +6,14 @@ pieces, windows, packing, stitching, decoding) is the real thing.
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import tiny
 
+from biomux.annotate.settings import Settings
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.tasks.tagging import Tagging
@@ -52,14 +55,22 @@ def annotator(*, limit: int = 30, budget: int = 256) -> Annotator:
     return Annotator(RuleSession(), tiny.tokenizer(), specials, (TASK,), limit=limit, budget=budget)
 
 
-def load(bundle: str | None, *, threads: int | None = None) -> Annotator:
-    """A loader for `Settings.loader`."""
-    del bundle, threads
-    return annotator()
+class RuleSettings(Settings):
+    """Settings that load the annotator around the rules, in worker processes too."""
+
+    def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
+        made = annotator()
+        return replace(made, strict=self.strict, chunk=chunk or made.chunk)
+
+    def left_out(self) -> tuple[str, ...]:
+        return ()
+
+    def fingerprint(self) -> str:
+        return "rules"
 
 
-def die(bundle: str | None, *, threads: int | None = None) -> Annotator:
-    """A loader that ends its process."""
-    import os
+class DyingSettings(RuleSettings):
+    """Settings whose annotator ends its process."""
 
-    os._exit(7)
+    def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
+        os._exit(7)

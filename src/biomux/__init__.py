@@ -41,8 +41,8 @@ def load(
 ) -> Annotator:
     """An annotator: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
 
-    A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime, openvino, or
-    the faster of them; where openvino is installed, that is measured for some seconds the first time. `threads` and `budget`, the pieces of a
+    A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime
+    (which `auto` is too) or openvino. `threads` and `budget`, the pieces of a
     batch, are the engine's own choice unless given: they change the speed and no answer.
 
     >>> tagger = load()                                               # doctest: +SKIP

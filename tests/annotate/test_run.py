@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import tiny
+from stub import DyingSettings, RuleSettings
 
 from biomux import formats
 from biomux.annotate.inputs import Inputs
@@ -27,7 +28,7 @@ from biomux.document import Document
 from biomux.errors import AnnotateError, BiomuxError, FormatError, UsageError
 
 TESTS = Path(__file__).parent.parent
-RULES = Settings(loader="stub:load")
+RULES = RuleSettings()
 
 
 def documents(number: int = 60, *, words: int = 20) -> list[Document]:
@@ -197,7 +198,7 @@ def test_other_settings_or_inputs_are_refused_until_restarted(source: Path, tmp_
     with pytest.raises(Stopped):
         annotate(source, out, listen=stop_after(2))
     with pytest.raises(AnnotateError, match=r"BX605: .*of other values: --types; give the same command"):
-        annotate(source, out, settings=Settings(loader="stub:load", types=("Disease",)))
+        annotate(source, out, settings=RuleSettings(types=("Disease",)))
     os.utime(source, ns=(1, 1))
     with pytest.raises(AnnotateError, match=r"of other values: inputs"):
         annotate(source, out)
@@ -251,7 +252,7 @@ def test_two_runs_do_not_write_to_one_target(source: Path, tmp_path: Path) -> No
 def test_a_wrong_question_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
     for target in (tmp_path / "out.jsonl", f"{tmp_path}/out/"):
         with pytest.raises(UsageError, match="there is no type 'gene'"):
-            annotate(source, target, settings=Settings(loader="stub:load", types=("gene",)))
+            annotate(source, target, settings=RuleSettings(types=("gene",)))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
@@ -260,7 +261,7 @@ def test_failures_are_listed_and_the_rest_goes_on(source: Path, tmp_path: Path) 
         stream.write("nonsense\n")
         bad = {"biomux": 1, "id": "gap", "text": "Read. Not read.", "sentences": [[0, 5]]}
         stream.write(json.dumps(bad) + "\n")
-    tally = annotate(source, tmp_path / "out.jsonl", settings=Settings(loader="stub:load", strict=True))
+    tally = annotate(source, tmp_path / "out.jsonl", settings=RuleSettings(strict=True))
     assert (tally.documents, tally.failed) == (60, 2)
     told = [json.loads(line) for line in (tmp_path / "out.jsonl.errors.jsonl").read_text().splitlines()]
     assert [(error["id"], error["code"]) for error in told] == [(None, "BX117"), ("gap", "BX602")]
@@ -300,7 +301,7 @@ def test_nothing_in_gives_an_empty_file(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     with pytest.raises(AnnotateError, match="BX604: a worker process ended with code 7 while it made part-0000"):
-        annotate(source, tmp_path / "out.jsonl", settings=Settings(loader="stub:die"), workers=2)
+        annotate(source, tmp_path / "out.jsonl", settings=DyingSettings(), workers=2)
 
 
 def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes(tmp_path: Path) -> None:

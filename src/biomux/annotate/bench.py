@@ -1,76 +1,117 @@
-"""How fast a bundle is on this machine, in memory, time and space. Nothing beyond the base install is needed.
+"""How fast a bundle is on this machine: words a second, latency of one text, cold start, memory, size.
 
-    measure(find("first"), documents)  →  Report  →  to_json(), rows()
-
-Every figure is measured here and now: a busy machine gives the figures of a busy machine (the report states the load).
+Every figure is measured here and now: a busy machine gives the figures of a busy machine, and the report states the load. Cold start and memory
+are those of new processes: what has run here before must not count.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import threading
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from dataclasses import replace
-from importlib import metadata
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from biomux.annotate import fresh
-from biomux.annotate.bench_report import STAGES, Report, Throughput, times
-from biomux.engine import bundle as bundles
-from biomux.engine import load, machine, operations, peak
+from biomux import formats
+from biomux.document import Document
+from biomux.engine import load, machine, runtimes
 from biomux.engine import threads as all_threads
-from biomux.engine.packing import pack
-from biomux.text import pieces as text_pieces
-from biomux.text import sentences
-from biomux.text.windows import windows
+from biomux.engine.verify import TEXTS
+from biomux.errors import AnnotateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
+AT_LEAST = 20
+"""Documents that are annotated at once, however long that takes."""
 
-    from biomux.document import Document
-    from biomux.engine.annotator import Annotator
-    from biomux.engine.operations import Operations
-    from biomux.engine.packing import Batch
-    from biomux.engine.session import Session
-    from biomux.text.pieces import Pieces
+# The peak is that of this program alone: what a parent had before it began this one is in ru_maxrss, but not in VmHWM.
+PROGRAM = """
+import json, sys
+from biomux.cli import run
+code = run(sys.argv[2:])
+peak = None
+try:
+    with open("/proc/self/status") as status:
+        peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+except (OSError, StopIteration):
+    try:
+        import resource
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    except ImportError:
+        pass
+with open(sys.argv[1], "w") as out:
+    json.dump(peak, out)
+sys.exit(code)
+"""
 
 
-class TimedSession:
-    """A session that keeps account of what runs through it. `seconds` is the time in which at least one batch was inside."""
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What was measured several times, in seconds."""
 
-    def __init__(self, session: Session, counted: Operations) -> None:
-        self.session, self.counted = session, counted
-        self.at_once: int = getattr(session, "at_once", 1)
-        self.seconds = 0.0
-        self.pieces = self.padded = self.batches = 0
-        self.int8 = self.fp32 = 0.0
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._since = 0.0
+    runs: int
+    best: float
+    median: float
+    p95: float
 
-    def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
-        """What the session inside gives."""
-        with self._lock:
-            if not self._inside:
-                self._since = time.perf_counter()
-            self._inside += 1
-        try:
-            return self.session.run(batch)
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if not self._inside:
-                    self.seconds += time.perf_counter() - self._since
-                self.batches += 1
-                self.pieces += int(batch.mask.sum())
-                self.padded += batch.ids.size
-                self.int8 += self.counted.int8(batch)
-                self.fp32 += self.counted.fp32(batch)
+
+def times(seconds: Sequence[float]) -> Times:
+    """The best, the middle and the value that 95 of 100 do not exceed (nearest rank).
+
+    >>> times([3.0, 1.0, 2.0, 4.0])
+    Times(runs=4, best=1.0, median=2.5, p95=4.0)
+    """
+    ordered = sorted(seconds)
+    return Times(len(ordered), ordered[0], statistics.median(ordered), ordered[-1 - len(ordered) // 20])
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that was measured; seconds and bytes throughout."""
+
+    machine: dict[str, Any]
+    threads: int
+    runtime: str
+    bundle: dict[str, Any]
+    text: str
+    latency: dict[str, Any]
+    throughput: dict[str, Any]
+    cold_start: dict[str, Any]
+    memory: dict[str, float | None]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What people want to know, line by line."""
+        latency, throughput, start = self.latency, self.throughput, self.cold_start
+        return [
+            ("bundle", f"{self.bundle['name']}: {self.bundle['heads']} heads, {self.bundle['bytes'] / 1e6:.1f} MB"),
+            ("words a second", f"{throughput['words_per_second']:,.0f} ({throughput['words']:,} words of {self.text})"),
+            (
+                "latency",
+                f"median {latency['median'] * 1e3:.1f} ms, p95 {latency['p95'] * 1e3:.1f} ms "
+                f"(one text of {latency['words']} words at a time, {latency['runs']} times)",
+            ),
+            (
+                "cold start",
+                f"best {start['best']:.2f} s, median {start['median']:.2f} s "
+                f"(a process that annotates one sentence, {start['runs']} times)",
+            ),
+            (
+                "peak memory",
+                f"{_megabytes(self.memory['one_text'])} for one sentence, {_megabytes(self.memory['many'])} for all words",
+            ),
+            ("runtime", f"{self.runtime} {self.machine['versions'].get(self.runtime, '')}".rstrip()),
+            ("machine", machine.line(self.machine)),
+        ]
 
 
 def measure(
@@ -80,53 +121,51 @@ def measure(
     text: str,
     seconds: float = 20.0,
     threads: int | None = None,
-    budget: int | None = None,
     starts: int = 5,
     runtime: str = "auto",
     tell: Callable[[str], None] = lambda _: None,
-    listen: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Measure a bundle on documents; `text` says what they are, `starts` how many processes are started to see how long that takes.
-
-    `tell` hears what is being measured, `listen` how a runtime was chosen, where none is named.
-    """
-    threads = all_threads.chosen(threads)
-    taken = load.runtime_of(folder, threads=threads, runtime=runtime, listen=listen)
-    described = machine.describe(also=(taken,))
-    found = bundles.read(folder)
-    annotator = load.annotator(found, threads=threads, runtime=taken)
-    annotator = replace(annotator, budget=budget or annotator.budget)
+    """Measure a bundle on documents; `text` says what they are, `starts` how many processes are started; `tell` hears what is being measured."""
+    threads, runtime = all_threads.chosen(threads), runtimes.named(runtime)
+    described = machine.describe(also=(runtime,))
+    annotator = load.load(folder, threads=threads, runtime=runtime)
     tell("latency")
-    middle = sorted(documents, key=lambda document: len(document.text))[len(documents) // 2]
-    latency = times(repeated(lambda: annotator(middle.text), seconds=seconds / 5))
-    some = enough(documents, latency.median / max(1, len(middle.text)), seconds=seconds / 2)
-    tell("throughput")
-    done = throughput(annotator, some, operations.count(found.graph), seconds=seconds / 2)
-    tell("matrix peak")
-    peaks = tuple(peak.measure(one, threads=threads, seconds=max(0.3, seconds / 20)) for one in peak.PRECISIONS)
+    middle = sorted(documents, key=lambda document: len(document.text))[len(documents) // 2].text
+    latency = times(repeated(lambda: annotator(middle), seconds=seconds / 4))
+    tell("words a second")
+    some = enough(documents, latency.median / max(1, len(middle)), seconds=seconds / 4)
+    words = sum(len(document.text.split()) for document in some)
+    rounds = repeated(lambda: list(annotator.annotate(some)), seconds=seconds / 2, least=1)
     tell("cold start")
-    began, one_text = fresh.starts(folder, number=starts, threads=threads, runtime=taken)
+    sentence = ["--text", TEXTS[0]]
+    in_process(folder, sentence, threads=threads, runtime=runtime)  # fills the system's cache of files
+    cold = [in_process(folder, sentence, threads=threads, runtime=runtime) for _ in range(starts)]
     tell("memory")
-    many = fresh.peak_memory(folder, some, threads=threads, runtime=taken)
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "documents.jsonl")
+        formats.write(some, path)
+        _, memory = in_process(folder, [str(path)], threads=threads, runtime=runtime)
     return Report(
         machine=described,
-        bundle={"name": folder.name, "bytes": disk(folder), "heads": len(found.tasks)},
         threads=threads,
-        runtime=taken,
+        runtime=runtime,
+        bundle={"name": folder.name, "bytes": size(folder), "heads": len(annotator.tasks)},
         text=text,
-        latency=latency,
-        latency_words=len(middle.text.split()),
-        throughput=done,
-        cold_start=times(began),
-        memory={"one_text": one_text, "many": many, "many_words": sum(len(one.text.split()) for one in some)},
-        installed=installed(),
-        peaks=peaks,
+        latency={**asdict(latency), "words": len(middle.split())},
+        throughput={"words": words, "rounds": len(rounds), "words_per_second": words * len(rounds) / sum(rounds)},
+        cold_start=asdict(times([spent for spent, _ in cold])),
+        memory={"one_text": max((peak for _, peak in cold if peak is not None), default=None), "many": memory},
     )
 
 
+def sample(number: int = 2000, *, sentences: int = 8) -> list[Document]:
+    """Documents of our own sentences, shuffled: for those who name no text."""
+    noise = random.Random(0)
+    return [Document(f"sample-{place}", " ".join(noise.choices(TEXTS, k=sentences))) for place in range(number)]
+
+
 def repeated(call: Callable[[], object], *, seconds: float, least: int = 5, most: int = 2000) -> list[float]:
-    """How long each of several calls took, after two that do not count."""
-    call()
+    """How long each of several calls took, after one that does not count."""
     call()
     spent: list[float] = []
     ends = time.perf_counter() + seconds
@@ -138,110 +177,40 @@ def repeated(call: Callable[[], object], *, seconds: float, least: int = 5, most
 
 
 def enough(documents: Sequence[Document], per_character: float, *, seconds: float) -> list[Document]:
-    """As many of the documents as take about that long, at least 20 and at most all."""
+    """As many of the documents as take about that long, at least twenty and at most all."""
     chosen: list[Document] = []
     expected = 0.0
     for document in documents:
-        if len(chosen) >= 20 and expected >= seconds:
+        if len(chosen) >= AT_LEAST and expected >= seconds:
             break
         chosen.append(document)
         expected += len(document.text) * per_character
     return chosen
 
 
-def throughput(
-    annotator: Annotator, documents: Sequence[Document], counted: Operations, *, seconds: float = 0.0
-) -> Throughput:
-    """Annotate and write the documents, again and again for so long, and take the time of each stage.
-
-    The session is timed inside the whole. The stages before it are run once more by themselves; what then remains of the whole is decoding, as far as the
-    session waits for it.
-    """
-    from biomux import formats
-
-    write = formats.get("jsonl").write
-    session = TimedSession(annotator.session, counted)
-    timed = replace(annotator, session=session)
-    # A whole document first, untimed: the runtime allocates and packs on its first run.
-    list(annotator.annotate(documents[:1]))
-    spent = dict.fromkeys(STAGES, 0.0)
-    rounds = 0
-    ends = time.perf_counter() + seconds
-    while not rounds or time.perf_counter() < ends:
-        before = session.seconds
+def in_process(folder: Path, arguments: list[str], *, threads: int, runtime: str) -> tuple[float, float | None]:
+    """The seconds that `biomux annotate` takes in a new process, and the most memory that it needs, or None where the system does not say."""
+    with tempfile.TemporaryDirectory() as place:
+        peak = Path(place) / "peak.json"
+        options = ["--bundle", str(folder), "--threads", str(threads), "--runtime", runtime, "--format", "jsonl"]
+        command = [sys.executable, "-c", PROGRAM, str(peak), "annotate", *options, *arguments]
         begun = time.perf_counter()
-        annotated = list(timed.annotate(documents))
-        whole = time.perf_counter() - begun
-        begun = time.perf_counter()
-        if write is not None:
-            write(iter(annotated), io.BytesIO(), on_loss=formats.ignore)
-        spent["writing"] += time.perf_counter() - begun
-        parts = _stages(annotator, documents)
-        for stage, took in parts.items():
-            spent[stage] += took
-        spent["session"] += session.seconds - before
-        spent["decoding"] += max(0.0, whole - (session.seconds - before) - sum(parts.values()))
-        rounds += 1
-    return Throughput(
-        documents=rounds * len(documents),
-        words=rounds * sum(len(document.text.split()) for document in documents),
-        pieces=session.pieces,
-        padded=session.padded,
-        batches=session.batches,
-        seconds=spent,
-        int8=session.int8,
-        fp32=session.fp32,
-    )
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)  # noqa: S603
+        spent = time.perf_counter() - begun
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            raise AnnotateError(
+                "BX603",
+                f"a process that annotates ended with {done.returncode}: {said[-1] if said else 'nothing was said'}",
+            )
+        needed = json.loads(peak.read_text())
+    return spent, None if needed is None else float(needed)
 
 
-def _stages(annotator: Annotator, documents: Sequence[Document]) -> dict[str, float]:
-    """The stages before the session, each by itself."""
-    begun = time.perf_counter()
-    ranges = [sentences.of(document) for document in documents]
-    split = time.perf_counter()
-    found = [
-        piece
-        for document, own in zip(documents, ranges, strict=True)
-        for piece in text_pieces.split(annotator.tokenizer, document.text, own)
-    ]
-    tokenized = time.perf_counter()
-    cut: list[Pieces] = [
-        piece if window.end - window.start == len(piece) else piece.window(window.start, window.end)
-        for piece in found
-        for window in windows(len(piece), limit=annotator.limit)
-        if window.end > window.start
-    ]
-    for _ in pack(cut, specials=annotator.specials, budget=annotator.budget):
-        pass
-    packed = time.perf_counter()
-    return {"sentences": split - begun, "tokenizing": tokenized - split, "packing": packed - tokenized}
-
-
-def disk(folder: Path) -> int:
+def size(folder: Path) -> int:
     """The bytes of all files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def installed(name: str = "biomux") -> dict[str, int]:
-    """Package → bytes on disk, for a package and all that it needs, extras left out."""
-    found: dict[str, int] = {}
-    waiting = [name]
-    while waiting:
-        one = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if one in found:
-            continue
-        try:
-            package = metadata.distribution(one)
-        except metadata.PackageNotFoundError:
-            continue  # needed on other systems only
-        found[one] = disk(Path(__file__).parent.parent) if one == "biomux" else _bytes(package)
-        for needed in package.requires or ():
-            wanted, _, condition = needed.partition(";")
-            if "extra" not in condition:
-                waiting.append(re.split(r"[^A-Za-z0-9._-]", wanted.strip(), maxsplit=1)[0])
-    return found
-
-
-def _bytes(package: metadata.Distribution) -> int:
-    places = (Path(str(package.locate_file(file))) for file in package.files or ())
-    return sum(place.stat().st_size for place in places if place.is_file())
+def _megabytes(bytes: float | None) -> str:
+    return "unknown" if bytes is None else f"{bytes / 1e6:,.0f} MB"

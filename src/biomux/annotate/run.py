@@ -47,18 +47,16 @@ def settled(
     settings: Settings,
     goal: Goal,
     *,
-    threads: int | None = None,
     restart: bool = False,
-    listen: Callable[[str], None] = lambda _: None,
 ) -> Settings:
-    """The settings with the runtime by name: of the run that is to go on, else as asked for, else the faster one for so many threads."""
+    """The settings with the runtime by name: of the run that is to go on, else as asked for."""
     begun = None if restart else job.begun_with(goal)
     named = settings.runtime != "auto"
     kept = settings if named or begun is None else replace(settings, runtime=begun)
     if begun is not None and goal.manifest.is_file():
         return kept  # it is whole, so none will be run
     if named or begun is None:
-        return settings.settled(threads=threads, listen=listen)
+        return settings.settled()
     try:
         return kept.settled()
     except UsageError as error:
@@ -91,7 +89,7 @@ def run(
             "BX002", "the target is no ordinary file", where=str(goal.path), hint="use - or a pipe for that"
         )
     own = threads or max(1, usable_cores() // workers)
-    settings = settled(settings, goal, threads=own, restart=restart)
+    settings = settled(settings, goal, restart=restart)
     described = job.describe(inputs, settings, goal, part_size=part_size)
     with job.opened(goal, described, restart=restart) as needed:
         if not needed:

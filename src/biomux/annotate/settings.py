@@ -12,15 +12,12 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
     from biomux.errors import BiomuxError
 
-LOADER = "biomux.engine.load:load"
-
 
 @dataclass(frozen=True)
 class Settings:
     """A bundle and what `Annotator.annotate` is asked for; plain values only.
 
-    `threshold` are pairs of a type and a score, "*" for all other types. `runtime` is one of `biomux.engine.runtimes`; `loader` names the function that makes the annotator
-    (`module:function`, called with the bundle and `threads`), should another runtime or a test bring its own.
+    `threshold` are pairs of a type and a score, "*" for all other types. `runtime` is one of `biomux.engine.runtimes`.
     """
 
     bundle: str | None = None
@@ -32,29 +29,18 @@ class Settings:
     abbreviations: bool = False
     strict: bool = False
     runtime: str = "auto"
-    loader: str = LOADER
 
-    def settled(self, *, threads: int | None = None, listen: Callable[[str], None] = lambda _: None) -> Settings:
+    def settled(self) -> Settings:
         """The same with a runtime by name, which all who work on one output must share: the last digits of scores are each runtime's own."""
-        if self.loader != LOADER:
-            return self
-        from biomux.engine import load
+        from biomux.engine import runtimes
 
-        return replace(self, runtime=load.runtime_of(self.bundle, threads=threads, runtime=self.runtime, listen=listen))
+        return replace(self, runtime=runtimes.named(self.runtime))
 
-    def annotator(
-        self,
-        *,
-        threads: int | None = None,
-        chunk: int | None = None,
-        listen: Callable[[str], None] = lambda _: None,
-    ) -> Annotator:
-        """Load the annotator; `listen` hears how a runtime was chosen, where none is named."""
-        from importlib import import_module
+    def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
+        """Load the annotator."""
+        from biomux.engine.load import load
 
-        module, _, name = self.loader.partition(":")
-        options: dict[str, Any] = {"runtime": self.runtime, "listen": listen} if self.loader == LOADER else {}
-        made: Annotator = getattr(import_module(module), name)(self.bundle, threads=threads, **options)
+        made = load(self.bundle, threads=threads, runtime=self.runtime)
         return replace(made, strict=self.strict, chunk=chunk or made.chunk)
 
     def annotate(
@@ -78,7 +64,7 @@ class Settings:
 
     def left_out(self) -> tuple[str, ...]:
         """The types that are not given out since they were never as precise as is asked for."""
-        if self.precision is None or self.types is not None or self.loader != LOADER:
+        if self.precision is None or self.types is not None:
             return ()
         from biomux.engine import bundle, choice, load
 
@@ -96,8 +82,6 @@ class Settings:
 
     def fingerprint(self) -> str:
         """The checksum of the bundle: of its manifest, which has those of all its files."""
-        if self.loader != LOADER:
-            return self.loader
         import hashlib
 
         from biomux.engine import bundle, load

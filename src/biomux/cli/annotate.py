@@ -112,7 +112,7 @@ def command(
     ] = None,
     runtime: Annotated[
         Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="What runs the bundle; auto: openvino if installed and faster here."),
+        typer.Option("--runtime", help="What runs the bundle; auto is onnxruntime."),
     ] = "auto",
     part_size: Annotated[
         int,
@@ -221,7 +221,7 @@ def _stream(
     losses = Losses(strict=False, at_once=False)
     writer = _writer(way, losses)
     chunk = 20_000 if way in ("terminal", "plain") else None
-    annotator = settings.annotator(threads=threads, chunk=chunk, listen=note)
+    annotator = settings.annotator(threads=threads, chunk=chunk)
     found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
     if settings.precision is not None and settings.types is None:
         _tell_imprecise(annotator.imprecise(settings.precision, heads=settings.heads), settings.precision)
@@ -261,7 +261,7 @@ def _job(
     workers, threads, part_size = shape
     threads = threads or max(1, usable_cores() // workers)
     total = inputs.size()
-    settings = settled(settings, goal, threads=threads, restart=restart, listen=note)
+    settings = settled(settings, goal, restart=restart)
     _tell_imprecise(settings.left_out(), settings.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
     kept = words = 0

@@ -14,40 +14,33 @@ from biomux.errors import UsageError
 if TYPE_CHECKING:
     from biomux.document import Document
 
-INVENTED = 2000
-"""Invented abstracts that are at hand; as many of them are taken as the time allows."""
-
 
 def command(
     bundle: Annotated[
         str | None, typer.Argument(metavar="BUNDLE", help="A bundle's folder or name; else the one included.")
     ] = None,
     text: Annotated[
-        Path | None, typer.Option("--text", metavar="FILE", help="Documents to measure on; else invented abstracts.")
+        Path | None, typer.Option("--text", metavar="FILE", help="Documents to measure on; else sentences of our own.")
     ] = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="N", min=0.1, help="About how long latency and throughput take.")
+        float, typer.Option("--seconds", metavar="N", min=0.1, help="About how long latency and speed take.")
     ] = 20.0,
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", min=1, help="Threads; else all cores.")
-    ] = None,
-    budget: Annotated[
-        int | None,
-        typer.Option("--budget", metavar="N", min=1, help="Pieces of a batch; else the engine's own choice."),
     ] = None,
     starts: Annotated[
         int, typer.Option("--starts", metavar="N", min=1, help="Processes that are begun to measure the cold start.")
     ] = 5,
     runtime: Annotated[
         Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="What runs the bundle; auto: openvino if installed and faster here."),
+        typer.Option("--runtime", help="What runs the bundle; auto is onnxruntime."),
     ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="All figures as JSON.")] = False,
 ) -> None:
     """Measure how fast a bundle is on this machine.
 
-    Latency, throughput from texts to written documents and where its time goes, cold start, memory, size on disk, and the machine's
-    matrix-multiply peak, which the session is held against. Measure on a quiet machine: the load when it began is part of the report.
+    Words per second, latency of one text, cold start, memory, and size on disk. Measure on a quiet machine: the load when it began is
+    part of the report.
 
     Examples:
 
@@ -65,11 +58,9 @@ def command(
         text=described,
         seconds=seconds,
         threads=threads,
-        budget=budget,
         starts=starts,
         runtime=runtime,
         tell=lambda what: note(f"measuring: {what}"),
-        listen=note,
     )
     if json:
         import orjson
@@ -80,10 +71,10 @@ def command(
 
 
 def _documents(path: Path | None) -> tuple[list[Document], str]:
-    from biomux.annotate import invented
-
     if path is None:
-        return list(invented.documents(INVENTED)), "invented abstracts"
+        from biomux.annotate import bench
+
+        return bench.sample(), "sentences of our own"
     from biomux import formats
 
     found = [document for document in formats.read(path) if document.text.strip()]

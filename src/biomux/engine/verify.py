@@ -19,7 +19,6 @@ from biomux.document import Document
 from biomux.engine import bundle, load, runtimes
 from biomux.engine.packing import pack
 from biomux.engine.strict_json import Fields, parse
-from biomux.engine.texts import TEXTS
 from biomux.errors import BiomuxError, BundleError
 from biomux.text import pieces as text_pieces
 from biomux.text import sentences
@@ -41,6 +40,19 @@ CLEAR = 0.3
 AT_LEAST = 3
 MOST_EXAMPLES = 1000
 LONGEST_TEXT = 100_000
+TEXTS = (
+    "Aspirin reduced fever in 12 of 30 patients, but caused gastric ulcers in two.",
+    "Mutations of the BRCA1 gene were found in breast tumours of young women.",
+    "Mice were given 5 mg/kg of cisplatin; their kidneys showed acute tubular necrosis after 3 days.",
+    "HeLa cells were infected with Salmonella enterica and treated with ciprofloxacin.",
+    "Phosphorylation of STAT3 by JAK2 was blocked in human T cells.",
+    "The liver and spleen of Wistar rats were examined. No lesions were seen.",
+    "Interleukin-6 levels rose in serum (p < 0.01), as did those of tumour necrosis factor alpha.",
+    "Warfarin-induced bleeding in a 67-year-old man with atrial fibrillation: a case report.",
+    "Saccharomyces cerevisiae strains lacking RAD52 are sensitive to ionizing radiation.",
+    "This sentence names nothing of interest.",
+)
+"""Sentences that a bundle is asked at its export. Written for this purpose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Operations:
         return float(self.int8_piece * int(batch.ids.size) + self.int8_word * len(batch.first))
 
     def fp32(self, batch: Batch) -> float:
-        """What is multiplied in fp32 for a batch, or in bf16."""
+        """What is multiplied in fp32 for a batch."""
         pieces, length = int(batch.ids.size), int(batch.ids.shape[1])
         return float(self.fp32_piece) * pieces + self.fp32_word * len(batch.first) + self.attention * pieces * length
 
@@ -49,8 +49,7 @@ def count(graph: bytes) -> Operations:
     reader = Reader(graph, "graph.onnx")
     model = reader.message((0, len(graph)), onnx_check._MODEL, "the model")
     inside = reader.message(model.place("graph") or (0, 0), onnx_check._GRAPH, "the graph")
-    shapes, halves = onnx_check._constants(reader, inside.places.get("constant", []))
-    floats: dict[str, str] = {}
+    shapes = onnx_check._constants(reader, inside.places.get("constant", []))
     words: set[str] = set()
     width = shapes[onnx_check.PLACES_TABLE][1]
     found: Counter[tuple[str, bool]] = Counter()
@@ -63,11 +62,9 @@ def count(graph: bytes) -> Operations:
         of_words = WORDS in read or not words.isdisjoint(read)
         if of_words:
             words.update(made)
-        if operator == "Cast" and read[0] in halves:
-            floats[made[0]] = read[0]
         if operator not in ("MatMul", "MatMulInteger"):
             continue
-        shape = shapes.get(floats.get(read[1], read[1]))
+        shape = shapes.get(read[1])
         if shape is None:
             attention += 2 * width
         else:
