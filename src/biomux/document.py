@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from biomux import values
 from biomux.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 Range = tuple[int, int]
 """Start and end, in characters, end exclusive."""
+
+_TEXT, _NAME, _PLACE, _SCORE = map(values.maybe, (values.text, values.name, values.offset, values.number))
+_NAMES = values.several(values.text, "strings")
+_KINDS = ("span", "concept", "relation")
+_NOTHING: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,37 @@ class Span:
     id: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        # Written out, and not a loop over the fields: hundreds of thousands of spans are made.
+        if (
+            type(self.start) is int
+            and type(self.end) is int
+            and type(self.type) is str
+            and (self.score is None or type(self.score) is float)
+            and (self.head is None or type(self.head) is str)
+            and (self.id is None or type(self.id) is str)
+            and self.fragments is _NOTHING
+            and type(self.identifiers) is tuple
+            and type(self.extra) is dict
+        ):
+            for identifier in self.identifiers:
+                if type(identifier) is not str:
+                    break
+            else:
+                return
+        values.settle(
+            self,
+            start=values.offset,
+            end=values.offset,
+            type=values.text,
+            score=_SCORE,
+            head=_TEXT,
+            identifiers=_NAMES,
+            fragments=values.ranges,
+            id=_NAME,
+            extra=values.mapping,
+        )
+
     @property
     def ranges(self) -> tuple[Range, ...]:
         """The fragments, or the whole span as its only one."""
@@ -60,6 +97,10 @@ class Argument:
     target: str
     kind: Literal["span", "concept", "relation"] = "span"
 
+    def __post_init__(self) -> None:
+        if type(self.role) is not str or type(self.target) is not str or self.kind not in _KINDS:
+            values.settle(self, role=values.text, target=values.name, kind=_kind)
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -72,6 +113,27 @@ class Relation:
     id: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        if (
+            type(self.type) is str
+            and values.are(self.arguments, Argument)
+            and (self.score is None or type(self.score) is float)
+            and (self.head is None or type(self.head) is str)
+            and (self.id is None or type(self.id) is str)
+            and type(self.extra) is dict
+        ):
+            return
+        arguments = values.several(values.one_of(Argument), "arguments")
+        values.settle(
+            self,
+            type=values.text,
+            arguments=arguments,
+            score=_SCORE,
+            head=_TEXT,
+            id=_NAME,
+            extra=values.mapping,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -81,6 +143,12 @@ class Passage:
     end: int
     kind: str
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not (
+            type(self.start) is int and type(self.end) is int and type(self.kind) is str and type(self.extra) is dict
+        ):
+            values.settle(self, start=values.offset, end=values.offset, kind=values.text, extra=values.mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +161,9 @@ class Label:
     end: int | None = None
     score: float | None = None
     head: str | None = None
+
+    def __post_init__(self) -> None:
+        values.settle(self, name=values.text, value=_SCORE, start=_PLACE, end=_PLACE, score=_SCORE, head=_TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +179,9 @@ class Answer:
     score: float | None = None
     head: str | None = None
 
+    def __post_init__(self) -> None:
+        values.settle(self, text=values.text, start=_PLACE, end=_PLACE, score=_SCORE, head=_TEXT)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -119,6 +193,18 @@ class Question:
     kind: str = "factoid"
     impossible: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        answers = values.several(values.one_of(Answer), "answers")
+        values.settle(
+            self,
+            id=values.name,
+            text=values.text,
+            answers=answers,
+            kind=values.text,
+            impossible=values.truth,
+            extra=values.mapping,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +233,7 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        _settle(self)
         _check(self)
 
     def mention(self, span: Span) -> str:
@@ -171,18 +258,61 @@ class Document:
         ]
 
 
+def _kind(value: object) -> object:
+    if value not in _KINDS:
+        raise TypeError("span, concept or relation")
+    return value
+
+
+_CHECKS: dict[str, values.Check] = {
+    "id": values.name,
+    "text": values.text,
+    "passages": values.several(values.one_of(Passage), "passages"),
+    "sentences": values.maybe(values.ranges),
+    "tokens": values.maybe(values.ranges),
+    "spans": values.several(values.one_of(Span), "spans"),
+    "relations": values.several(values.one_of(Relation), "relations"),
+    "labels": values.several(values.one_of(Label), "labels"),
+    "pair": _TEXT,
+    "questions": values.several(values.one_of(Question), "questions"),
+    "coverage": values.maybe(values.ranges),
+    "metadata": values.mapping,
+}
+
+
+def _settle(document: Document) -> None:
+    if not (
+        type(document.id) is str
+        and type(document.text) is str
+        and type(document.metadata) is dict
+        and (document.pair is None or type(document.pair) is str)
+        and (document.spans is _NOTHING or values.are(document.spans, Span))
+        and (document.passages is _NOTHING or values.are(document.passages, Passage))
+        and (document.sentences is None or type(document.sentences) is tuple)
+        and (document.tokens is None or type(document.tokens) is tuple)
+        and (document.coverage is None or type(document.coverage) is tuple)
+        and (document.relations is _NOTHING or values.are(document.relations, Relation))
+        and (document.labels is _NOTHING or values.are(document.labels, Label))
+        and (document.questions is _NOTHING or values.are(document.questions, Question))
+    ):
+        values.settle(document, **_CHECKS)
+
+
 def _check(document: Document) -> None:
     size = len(document.text)
     for span in document.spans:
         _check_range(document, span.start, span.end, size, f"span {span.type!r}")
         if span.fragments:
             _check_fragments(document, span)
-    _check_ranges(
-        document, ((passage.start, passage.end) for passage in document.passages), size, "passage", empty=True
-    )
-    _check_ranges(document, document.sentences or (), size, "sentence")
-    _check_ranges(document, document.tokens or (), size, "token")
-    _check_ranges(document, document.coverage or (), size, "coverage")
+    _are_in_order(document, [(one.start, one.end) for one in document.passages], size, "passage", empty=True)
+    for name, ranges in (
+        ("sentences", document.sentences),
+        ("tokens", document.tokens),
+        ("coverage", document.coverage),
+    ):
+        if ranges and not _are_in_order(document, ranges, size, name.removesuffix("s")):
+            values.settle(document, **{name: _CHECKS[name]})
+            _are_in_order(document, getattr(document, name), size, name.removesuffix("s"))
     for label in document.labels:
         _check_place(document, label, size, f"label {label.name!r}")
     for question in document.questions:
@@ -215,11 +345,18 @@ def _check_place(document: Document, part: Label | Answer, size: int, what: str)
         )
 
 
-def _check_ranges(document: Document, ranges: Iterable[Range], size: int, what: str, *, empty: bool = False) -> None:
-    """Ranges of one kind lie within the text, in order, without overlap."""
+def _are_in_order(document: Document, ranges: Iterable[Range], size: int, what: str, *, empty: bool = False) -> bool:
+    """Refuse ranges of one kind that lie outside the text, out of order or over each other. False if some are no pairs of whole numbers."""
     before = 0
-    for start, end in ranges:
-        if not (before <= start < end <= size or (empty and before <= start == end <= size)):
+    for place in ranges:
+        try:
+            start, end = place
+            fits = before <= start < end <= size or (empty and before <= start == end <= size)
+        except (TypeError, ValueError):
+            return False
+        if type(start) is not int or type(end) is not int or type(place) is not tuple:
+            return False
+        if not fits:
             raise DocumentError(
                 "BX101",
                 f"{what} {start}..{end} is empty, out of order, overlaps the one before, or lies outside the {size} characters of the text",
@@ -227,6 +364,7 @@ def _check_ranges(document: Document, ranges: Iterable[Range], size: int, what: 
                 hint="give them in order, without overlap, end exclusive",
             )
         before = end
+    return True
 
 
 def _check_fragments(document: Document, span: Span) -> None:

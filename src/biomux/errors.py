@@ -23,6 +23,7 @@ CODES: dict[str, str] = {
     "BX101": "a span, passage, sentence, token or answer lies outside its text or is empty",
     "BX102": "a relation points at a span that the document does not have",
     "BX103": "an offset in bytes or UTF-16 units lies inside a character or outside the text",
+    "BX104": "a value of a document or of a part of it has the wrong type",
     "BX110": "the format of a file cannot be told",
     "BX111": "bytes are not valid in the stated encoding",
     "BX112": "a compressed file is damaged or cut short",
