@@ -2,6 +2,7 @@
 
     BiomuxError
     ├── UsageError       the command line or a call asks for something that cannot be (BX0xx)
+    │   └── UnreadableError  the system does not give out a file or folder (BX002)
     ├── DocumentError    a document contradicts itself (BX10x)
     ├── FormatError      bytes that a format cannot read, or a document that it cannot write (BX11x-BX19x)
     ├── CorpusError      a corpus is missing, incomplete or not what its card says (BX2xx)
@@ -149,6 +150,10 @@ def _rebuild(kind: type[BiomuxError], code: str, message: str, where: str | None
 
 class UsageError(BiomuxError):
     """The command line or a call asks for something that cannot be."""
+
+
+class UnreadableError(UsageError):
+    """The system does not give out a file or folder: one among several, so the others can be read."""
 
 
 class DocumentError(BiomuxError):

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,6 @@ from biomux.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Annotate = Callable[..., int]
 
@@ -161,10 +161,58 @@ def test_a_failed_document_is_told_and_gives_exit_code_three(
     assert len(out.splitlines()) == 1
     assert f"failed: BX117: {path}:2: " in err
     assert "lone surrogate" in err
-    assert err.endswith("failed: 1 document\n")
+    assert err.endswith("failed: 1 document or file\n")
     assert annotate(path, "-o", tmp_path / "out.jsonl") == 3
     assert f"failures are listed in {tmp_path / 'out.jsonl'}.errors.jsonl" in capsys.readouterr().err
     assert len(list(formats.read(tmp_path / "out.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("where", [[], ["-o", "out.jsonl"]])
+def test_failures_are_listed_and_can_stop_the_run(
+    annotate: Annotate,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    where: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    Path("in/a.txt").write_text("aspirin")
+    Path("in/b.txt").write_bytes(b"caf\xe9")
+    assert annotate("in", *where) == 3
+    told = capsys.readouterr().err
+    assert "failed: BX111: in/b.txt: byte 3 (0xe9) is not UTF-8" in told
+    assert "all of their characters read" in told
+    assert "failed: 1 document or file\n" in told
+    Path("out.jsonl").unlink(missing_ok=True)
+    assert annotate("in", *where, "--on-error", "stop") == 2
+    assert re.search(
+        r"^error: BX111: in/b\.txt: .*pass over such records with --on-error skip$",
+        capsys.readouterr().err,
+        re.MULTILINE,
+    )
+    assert annotate("in", *where) == 3
+
+
+def test_a_document_that_the_format_cannot_hold_ends_no_stream(
+    annotate: Annotate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in (("a", "aspirin"), ("b", "form\ffeed"), ("c", "fever")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    assert annotate(str(tmp_path), "--format", "bioc-xml") == 3
+    told = capsys.readouterr()
+    assert re.findall("<id>(.)</id>", told.out) == ["a", "c"]
+    assert "failed: BX120: document 'b': character U+000C at 4 cannot be written as XML" in told.err
+
+
+def test_a_run_in_which_all_failed_does_not_say_that_all_was_read(
+    annotate: Annotate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "b.txt").write_bytes(b"caf\xe9")
+    assert annotate(str(tmp_path / "b.txt")) == 3
+    told = capsys.readouterr().err
+    assert "0 documents, 0 words\n" in told
+    assert "characters read" not in told
 
 
 def test_strict_refuses_what_was_not_wholly_read(

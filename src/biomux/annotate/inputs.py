@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from biomux import formats
 from biomux.document import Document
-from biomux.errors import BiomuxError, DocumentError, FormatError, UsageError
-from biomux.formats.source import files, is_archive, position
+from biomux.errors import BiomuxError, FormatError, UnreadableError, UsageError
+from biomux.formats.source import files, is_archive, of_source, position, stored_size
+from biomux.formats.walk import ignore_unread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +36,7 @@ def is_text(argument: str) -> bool:
 
 def _files(argument: str) -> list[Path]:
     try:
-        return list(files(argument))
+        return list(files(argument, on_unread=ignore_unread))
     except UsageError as error:
         raise UsageError(error.code, error.message, hint=f"{error.hint}, or say --text if it is a text") from None
 
@@ -44,7 +45,7 @@ def _files(argument: str) -> list[Path]:
 class Inputs:
     """The documents behind the arguments, in order; with `texts` every argument is a text.
 
-    Malformed records and sources go to `on_error`, and the rest goes on. `formats` counts the files read by format; `done` says how
+    Records, files, members of archives and folders that cannot be read go to `on_error`, and the rest goes on. `formats` counts the files read by format; `done` says how
     many stored bytes have been read.
     """
 
@@ -84,7 +85,7 @@ class Inputs:
         found = self.places()
         if found is None or any(map(is_archive, found)):
             return None
-        return sum(path.stat().st_size for path in found)
+        return sum(map(stored_size, found))
 
     def fingerprint(self) -> str:
         """What the inputs are: texts as they stand; files by name, size and time of change. Of a pipe only that it is one."""
@@ -93,9 +94,8 @@ class Inputs:
             if argument == "-" or self._is_text(argument):
                 listing.update(b"text\0" + argument.encode("utf-8", "surrogateescape") + b"\0")
                 continue
-            for path in files(argument):
-                stat = path.stat()
-                what = f"{path}\0{stat.st_size}\0{stat.st_mtime_ns}\0" if path.is_file() else "pipe\0"
+            for path in files(argument, on_unread=ignore_unread):
+                what = f"{path}\0{stored_size(path)}\0{_changed(path)}\0" if path.is_file() else "pipe\0"
                 listing.update(what.encode("utf-8", "surrogateescape"))
         return listing.hexdigest()
 
@@ -113,15 +113,23 @@ class Inputs:
                 texts += 1
                 yield Document("text" if texts == 1 else f"text-{texts}", argument)
                 continue
-            for path in ["-"] if argument == "-" else files(argument, on_left_out=self.left_out.append):
-                try:
-                    for source in formats.sources(path, on_left_out=self.left_out.append):
-                        yield from self._documents(source)
-                except (FormatError, DocumentError) as error:
-                    self.on_error(error)
+            places = files(argument, on_left_out=self.left_out.append, on_unread=self.on_error)
+            for path in ["-"] if argument == "-" else places:
+                yield from self._of_place(path)
 
     def _is_text(self, argument: str) -> bool:
         return self.texts or is_text(argument)
+
+    def _of_place(self, path: Path | str) -> Iterator[Document]:
+        """The documents of a file or of every member of an archive: one that fails takes no other with it."""
+        try:
+            for source in formats.sources(path, on_left_out=self.left_out.append):
+                try:
+                    yield from self._documents(source)
+                except Exception as error:
+                    self.on_error(of_source(error, source))
+        except (FormatError, UnreadableError) as error:  # an archive that cannot be opened
+            self.on_error(error)
 
     def _documents(self, source: Source) -> Iterator[Document]:
         def open_watched() -> BinaryIO:
@@ -149,3 +157,10 @@ class Inputs:
             if source.name != "<stdin>":
                 raise
             return formats.get("text")
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from biomux.errors import FormatError
+from biomux.errors import AnnotateError, FormatError
 from biomux.formats import jsonl
 
 if TYPE_CHECKING:
@@ -74,6 +74,12 @@ class Failures:
 def failure(error: BiomuxError, document: str | None = None) -> Failure:
     """An error as it is written to the error file."""
     return {"id": document, "code": error.code, "message": error.message, "where": error.where}
+
+
+def error_of(failure: Failure) -> AnnotateError:
+    """The error again, from what was noted of it."""
+    where = failure["where"] or (None if failure["id"] is None else f"document {failure['id']!r}")
+    return AnnotateError(failure["code"], failure["message"], where=where)
 
 
 def cut(

@@ -104,6 +104,7 @@ def run(
             format=goal.format if goal.parts else "jsonl",
             suffix=goal.suffix if goal.parts else ".jsonl",
             threads=own,
+            goal=goal.format,
         )
         parts = cut(inputs.documents(), failures, characters=part_size, reached=lambda: inputs.done)
         made: dict[int, Done] = {}

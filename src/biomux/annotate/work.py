@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Where parts go and how: the files to `folder`, the notes on each to `notes`; `suffix` ends in `.gz` for compressed parts."""
+    """Where parts go and how: the files to `folder`, the notes on each to `notes`; `suffix` ends in `.gz` for compressed parts.
+
+    `goal` is the format that the documents will have in the end: one that it cannot hold fails here, where it fails alone.
+    """
 
     folder: str
     notes: str
@@ -38,6 +41,7 @@ class Work:
     format: str = "jsonl"
     suffix: str = ".jsonl"
     threads: int | None = None
+    goal: str = "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,9 @@ def annotate_part(part: Part, work: Work) -> Done:
     if found is not None and found.of == part.sha256:
         return found
     failures, tally, losses = Failures(), Tally(), _Losses()
-    read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl")
+    read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl", on_error=failures)
     annotator = _annotator(work.settings, work.threads)
-    annotated = list(work.settings.annotate(annotator, read, on_error=failures.add))
+    annotated = _fitting(list(work.settings.annotate(annotator, read, on_error=failures.add)), work.goal, failures)
     for document in annotated:
         tally.add(document)
     failed = (*part.failures, *failures.take())
@@ -105,6 +109,20 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, format: str, on_lo
     writer = formats.get(format).write
     assert writer is not None
     writer(documents, stream, on_loss=on_loss)
+
+
+def _fitting(documents: list[Document], goal: str, failures: Failures) -> list[Document]:
+    """The documents that a format can hold."""
+    chosen = formats.get(goal)
+    if goal == "jsonl" or formats.refusal(documents, chosen) is None:
+        return documents
+    fitting = []
+    for document in documents:
+        if error := formats.refusal([document], chosen):
+            failures.add(document, error)
+        else:
+            fitting.append(document)
+    return fitting
 
 
 def _note(part: Part, work: Work) -> Path:

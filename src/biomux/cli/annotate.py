@@ -11,7 +11,8 @@ import typer
 
 from biomux import formats
 from biomux.cli.display import note, progress, sentence
-from biomux.cli.tally import Losses
+from biomux.cli.options import OnError
+from biomux.cli.tally import Losses, stop_at
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -123,6 +124,12 @@ def command(
             help="Characters of text in a part: a stopped run loses one for each worker.",
         ),
     ] = 1_000_000,
+    on_error: Annotated[
+        OnError,
+        typer.Option(
+            "--on-error", help="At a document or file that fails: skip it, tell it and go on with the rest; or stop."
+        ),
+    ] = OnError.skip,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the parts in a folder.")] = False,
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin anew what was stopped, instead of going on with it.")
@@ -139,8 +146,8 @@ def command(
     With -o the work is done in parts, by several processes if --workers says so. A stopped run, even one that was killed, goes on where it
     stopped when the same command is given again, and ends with the same bytes. If OUT is a folder the parts stay there.
 
-    A document that fails is told, with -o in OUT.errors.jsonl, and the rest goes on. The exit code is 0 when all is done, 3 if a document failed, and 2 on an error that
-    ended the run.
+    A document or file that fails (it cannot be read, or the output's format cannot hold it) is told, with -o also in OUT.errors.jsonl, and the rest goes on, unless
+    --on-error stop is given. The exit code is 0 when all is done, 3 if a document or file failed, and 2 on an error that ended the run.
 
     Examples:
 
@@ -174,12 +181,13 @@ def command(
             reading=(from_, text),
             shape=(workers, threads, part_size),
             restart=restart,
+            on_error=on_error,
         )
     else:
         if workers > 1:
             raise UsageError("BX001", "several workers need a target", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
-        failed = _stream(inputs, settings, way=way, from_=from_, texts=text, threads=threads)
+        failed = _stream(inputs, settings, way=way, from_=from_, texts=text, threads=threads, on_error=on_error)
     if failed:
         raise typer.Exit(FAILED)
 
@@ -208,18 +216,26 @@ def _thresholds(options: list[str] | None) -> tuple[tuple[str, float], ...] | No
 
 
 def _stream(
-    arguments: list[str], settings: Settings, *, way: str, from_: str | None, texts: bool, threads: int | None
+    arguments: list[str],
+    settings: Settings,
+    *,
+    way: str,
+    from_: str | None,
+    texts: bool,
+    threads: int | None,
+    on_error: OnError,
 ) -> int:
     """Annotate and show, document by document. How many failed."""
     from biomux.annotate.inputs import Inputs
     from biomux.annotate.tally import Tally
 
     tally = Tally()
-    failures = _Failures()
+    failures = _Failures(on_error)
     inputs = Inputs(arguments, format=from_, texts=texts, on_error=failures)
     inputs.places()
     losses = Losses(strict=False, at_once=False)
     writer = _writer(way, losses)
+    written = None if way in ("terminal", "plain") else formats.get(way)
     chunk = 20_000 if way in ("terminal", "plain") else None
     annotator = settings.annotator(threads=threads, chunk=chunk)
     found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
@@ -229,6 +245,9 @@ def _stream(
 
     def annotated() -> Iterator[Document]:
         for document in found:
+            if written and (refused := formats.refusal([document], written)):
+                failures(refused)
+                continue
             tally.add(document)
             yield document
 
@@ -251,9 +270,11 @@ def _job(
     reading: tuple[str | None, bool],
     shape: tuple[int, int | None, int],
     restart: bool,
+    on_error: OnError,
 ) -> int:
     """Annotate into a file or folder, in parts. How many documents failed."""
     from biomux.annotate.inputs import Inputs
+    from biomux.annotate.parts import error_of
     from biomux.annotate.run import Step, run, settled
     from biomux.engine.threads import usable_cores
 
@@ -264,12 +285,15 @@ def _job(
     settings = settled(settings, goal, restart=restart)
     _tell_imprecise(settings.left_out(), settings.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
+    failures = _Failures(on_error)
     kept = words = 0
     begun = time.perf_counter()
     with progress("annotating", total=total, unit="bytes" if total else "documents") as shown:
 
         def listen(step: Step) -> None:
             nonlocal kept, words
+            for failure in step.done.failures:
+                failures(error_of(failure))
             reached = step.reached if total else shown.done + step.done.tally.documents
             if not step.fresh:
                 kept += 1
@@ -317,12 +341,15 @@ def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
 
 
 class _Failures:
-    """Tells the first documents and records that failed; counts all."""
+    """Tells the first documents and files that failed, and counts all; or stops at the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_error: OnError) -> None:
         self.count = 0
+        self._stop = on_error is OnError.stop
 
     def __call__(self, error: BiomuxError) -> None:
+        if self._stop:
+            stop_at(error)
         self.count += 1
         if self.count <= SHOWN:
             note(f"failed: {sentence(error)}")
@@ -347,8 +374,7 @@ def _tell_imprecise(types: tuple[str, ...], precision: float) -> None:
 def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True, unwritten: int = 0) -> None:
     """The summary, on stderr. `words` are those that took the `seconds`, `unwritten` the entities that the format cannot hold."""
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
-    read = "all" if tally.read == tally.characters else f"{math.floor(tally.coverage * 10_000) / 100:.2f}%"
-    note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}; {read} of the characters read")
+    note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}{_read(tally)}")
     total = sum(tally.entities.values())
     if by_type or not total:
         listed = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
@@ -356,7 +382,15 @@ def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True, unwr
     if unwritten:
         note(f"written: {total - unwritten:,} of {_count(total, 'entity', 'entities')}")
     if tally.failed:
-        note(f"failed: {_count(tally.failed, 'document')}")
+        note(f"failed: {_count(tally.failed, 'document or file', 'documents or files')}")
+
+
+def _read(tally: Tally) -> str:
+    """How much was read of the documents that did not fail; nothing where there is nothing to read."""
+    if not tally.characters:
+        return ""
+    share = "all" if tally.read == tally.characters else f"{math.floor(tally.coverage * 10_000) / 100:.2f}%"
+    return f"; {share} of {'their' if tally.failed else 'the'} characters read"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

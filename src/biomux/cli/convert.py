@@ -6,7 +6,6 @@ import glob
 import os
 import sys
 from contextlib import ExitStack, contextmanager
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, BinaryIO
@@ -15,23 +14,18 @@ import typer
 
 from biomux import formats
 from biomux.cli.display import note, progress
+from biomux.cli.options import OnError
 from biomux.cli.reading import Reading, option_pairs
 from biomux.cli.tally import Deletions, Losses, Skips, stop_at
 from biomux.errors import FormatError, UsageError
-from biomux.formats.source import files, folder_target, is_archive, target
+from biomux.formats.source import files, folder_target, is_archive, stored_size, target
+from biomux.formats.walk import ignore_unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from biomux.document import Document
     from biomux.formats import Format, Source
-
-
-class OnError(StrEnum):
-    """What to do at a malformed record."""
-
-    stop = "stop"
-    skip = "skip"
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -263,10 +257,10 @@ def _stored_bytes(wheres: Iterable[str]) -> int | None:
     for where in wheres:
         if where == "-":
             return None
-        for path in files(where):
+        for path in files(where, on_unread=ignore_unread):
             if is_archive(path) or not path.is_file():
                 return None
-            total += path.stat().st_size
+            total += stored_size(path)
     return total
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import io
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux import formats
 from biomux.cli.display import note
-from biomux.errors import DocumentError, FormatError, UsageError
-from biomux.formats.source import files, position
+from biomux.cli.tally import Skipped
+from biomux.errors import FormatError, UnreadableError, UsageError
+from biomux.formats.source import files, of_source, position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +37,7 @@ class Reading:
     format: str | None
     options: dict[str, str]
     goal: Format
-    on_error: Callable[[FormatError | DocumentError], None]
+    on_error: Callable[[Skipped], None]
     shown: Progress
     skipping: bool = False
     formats: dict[str, int] = field(default_factory=dict)
@@ -48,7 +47,7 @@ class Reading:
     """Answers that a reader found beside the place that the file states."""
     on_deleted: Callable[[str, str], None] | None = None
     """Told the name of a file and an id that the file says has been withdrawn (MEDLINE's daily updates do)."""
-    _passed_over: list[FormatError] = field(default_factory=list)
+    _passed_over: list[FormatError | UnreadableError] = field(default_factory=list)
     _about: list[str] = field(default_factory=list)
     _alone: bool = True
     _taken: set[str] = field(default_factory=set)
@@ -58,14 +57,15 @@ class Reading:
         """Every source with the argument that it came from and its format. At least one, or it is an error."""
         count = 0
         for where in wheres:
-            for path in ["-"] if where == "-" else files(where, on_left_out=self._left_out):
+            places = files(where, on_left_out=self._left_out, on_unread=self.on_error)
+            for path in ["-"] if where == "-" else places:
                 try:
                     for source in formats.sources(path, on_left_out=self._left_out):
                         count += 1
                         self._alone = "!" not in source.name and not Path(where).is_dir()
                         if found := self._format_of(source):
                             yield where, source, found
-                except FormatError as error:
+                except (FormatError, UnreadableError) as error:
                     count += 1
                     self.on_error(error)
         if not count:
@@ -103,8 +103,13 @@ class Reading:
                 self.spans += len(document.spans)
                 self._show(opened)
                 yield document
-        except (FormatError, DocumentError) as error:
-            self.on_error(_at_the_end(error) if self.skipping else error)
+        except Exception as error:
+            if self.skipping:
+                self.on_error(_at_the_end(of_source(error, source)))
+            elif isinstance(error, Skipped):
+                self.on_error(error)
+            else:
+                raise
         self._behind += source.size or 0
 
     def _format_of(self, source: Source) -> Format | None:
@@ -112,7 +117,7 @@ class Reading:
             return formats.get(self.format)
         try:
             return formats.guess(source)
-        except FormatError as error:
+        except (FormatError, UnreadableError) as error:
             if error.code == "BX110" and not self._alone and not self.skipping and not _looks_like_data(source):
                 self._passed_over.append(error)
             else:
@@ -133,17 +138,10 @@ class Reading:
         self._about.append(name)
 
     def _fits(self, document: Document) -> bool:
-        """Whether the target format takes the document: tried by writing it alone, to nowhere."""
-        try:
-            if self.goal.write is not None:
-                self.goal.write([document], io.BytesIO(), on_loss=formats.ignore)
-            elif self.goal.write_folder is not None:
-                with TemporaryDirectory() as folder:
-                    self.goal.write_folder([document], Path(folder), on_loss=formats.ignore)
-        except FormatError as error:
+        """Whether the target format takes the document."""
+        if error := formats.refusal([document], self.goal):
             self.on_error(error)
-            return False
-        return True
+        return error is None
 
     def _show(self, opened: list[BinaryIO]) -> None:
         if self.shown.unit != "bytes":
@@ -203,7 +201,7 @@ def _looks_like_data(source: Source) -> bool:
     return source.plain_name.rpartition(".")[2] in last
 
 
-def _at_the_end(error: FormatError | DocumentError) -> FormatError | DocumentError:
+def _at_the_end(error: Skipped) -> Skipped:
     """The error of a reader that could not go on, so that nobody takes it for one record."""
     message = f"{error.message} (the file was not read beyond this)"
     return type(error)(error.code, message, where=error.where, hint=error.hint)

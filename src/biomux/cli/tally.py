@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.cli.display import note, sentence
-from biomux.errors import DocumentError, FormatError
+from biomux.errors import BiomuxError, DocumentError, FormatError, UnreadableError
 from biomux.formats.format import Tally
 
 if TYPE_CHECKING:
@@ -13,19 +13,22 @@ if TYPE_CHECKING:
 
     from biomux.formats import Loss
 
+Skipped = FormatError | DocumentError | UnreadableError
+"""What is wrong with a record or a file that can be passed over."""
+
 SHOWN = 20
 """Skipped records that are listed at the end; a log keeps all."""
 
 
-def stop_at(error: FormatError | DocumentError) -> None:
-    """The `on_error` of commands that stop at the first malformed record, and could be told to skip it."""
-    if error.hint and error.hint.endswith(_OR_SKIP):
+def stop_at(error: BiomuxError) -> None:
+    """The `on_error` of commands that stop at the first record that fails, and could be told to skip it."""
+    if error.hint and error.hint.endswith(_SKIP):
         raise error
-    hint = f"{error.hint}, {_OR_SKIP}" if error.hint else _OR_SKIP
+    hint = f"{error.hint}, or {_SKIP}" if error.hint else _SKIP
     raise type(error)(error.code, error.message, where=error.where, hint=hint) from error
 
 
-_OR_SKIP = "or pass over such records with --on-error skip"
+_SKIP = "pass over such records with --on-error skip"
 
 
 class Skips:
@@ -36,7 +39,7 @@ class Skips:
         self.first: list[str] = []
         self._log = log
 
-    def __call__(self, error: FormatError | DocumentError) -> None:
+    def __call__(self, error: Skipped) -> None:
         self.count += 1
         if self.count <= SHOWN:
             self.first.append(sentence(error))

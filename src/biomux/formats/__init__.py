@@ -11,8 +11,10 @@ from __future__ import annotations
 import warnings
 from functools import cache
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
 
 from biomux.errors import FormatError, UsageError
 from biomux.formats.format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
@@ -20,10 +22,11 @@ from biomux.formats.source import GZIP_MAGIC, Source, folder_target, of_bytes, o
 from biomux.formats.wide import wide_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.metadata import EntryPoint
 
     from biomux.document import Document
+    from biomux.formats.walk import Unread
 
 __all__ = [
     "FORMATS",
@@ -43,6 +46,7 @@ __all__ = [
     "of_path",
     "read",
     "read_source",
+    "refusal",
     "report_losses",
     "sources",
     "stop",
@@ -232,9 +236,10 @@ def read(
     """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily.
 
     Without `format` each file's format is recognised by itself. `options` are those of the format's own reader (docs/formats.md).
-    The first malformed record raises FormatError; give an `on_error` that returns (`errors.append`) to go on with the next.
+    The first malformed record raises FormatError, a folder or link that cannot be read UnreadableError; give an `on_error` that returns
+    (`errors.append`) to go on with the next.
     """
-    for source in sources(where):
+    for source in sources(where, on_unread=cast("Unread", on_error)):
         yield from read_source(source, format=format, on_error=on_error, **options)
 
 
@@ -256,6 +261,19 @@ def write(
     _write(documents, path, format, on_loss or tally)
     if tally.counts:
         warnings.warn(f"{path} does not hold: {'; '.join(tally.lines())}", LossWarning, stacklevel=2)
+
+
+def refusal(documents: Sequence[Document], format: Format) -> FormatError | None:
+    """Why a format cannot hold documents, if it cannot: tried by writing them to nowhere."""
+    try:
+        if format.write is not None:
+            format.write(documents, BytesIO(), on_loss=ignore)
+        elif format.write_folder is not None:
+            with TemporaryDirectory() as folder:
+                format.write_folder(documents, Path(folder), on_loss=ignore)
+    except FormatError as error:
+        return error
+    return None
 
 
 def _write(documents: Iterable[Document], path: Path, format: str | None, on_loss: Callable[[Loss], None]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from biomux.errors import FormatError
 from biomux.formats.shelf import Shelf, no_room
-from biomux.formats.walk import Names, wanted
+from biomux.formats.walk import Names, unreadable, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,3 +156,5 @@ def _telling(where: str) -> Iterator[None]:
     except _DAMAGE as error:
         reason = str(error).partition("\n")[0].rstrip(":")
         raise FormatError("BX112", f"the archive is damaged: {reason}", where=where, hint="fetch it again") from error
+    except OSError as error:
+        raise unreadable(where, error) from error

@@ -12,12 +12,13 @@ import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from biomux.errors import FormatError, UsageError
+from biomux.errors import BiomuxError, DocumentError, FormatError, UnreadableError, UsageError
 from biomux.formats.archive import SUFFIXES, open_archive
-from biomux.formats.walk import LeftOut, folder_files, listed_files
+from biomux.formats.walk import LeftOut, Unread, folder_files, listed_files, stop_unread, unreadable, why_not_a_file
 from biomux.formats.wide import refuse_wide
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def of_path(path: Path) -> Source:
                 return of_path(candidate)
         return None
 
-    return Source(str(path), lambda: _checked(str(path), _open_file(path)), companion, path.stat().st_size)
+    return Source(str(path), lambda: _checked(str(path), _open_file(path)), companion, stored_size(path))
 
 
 def of_bytes(name: str, data: bytes) -> Source:
@@ -99,20 +100,23 @@ def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
     return Source(name, open_pipe, lambda _: None)
 
 
-def sources(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[Source]:
+def sources(
+    where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread
+) -> Iterator[Source]:
     """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
 
     Files come in sorted order; `biomux.formats.walk` says which are passed over. A readme or licence among data is told to
-    `on_left_out`. Pipes ("-" and the shell's `<(...)`) are streamed.
+    `on_left_out`, a folder or link that cannot be read to `on_unread`. A file or member that cannot be read is a source that cannot be
+    opened. Pipes ("-" and the shell's `<(...)`) are streamed.
     """
     if where == "-":
         yield of_stdin()
         return
-    for path in files(where, on_left_out=on_left_out):
+    for path in files(where, on_left_out=on_left_out, on_unread=on_unread):
         yield from _file_sources(path, on_left_out)
 
 
-def files(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[Path]:
+def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
     """The paths of `sources`: archives as themselves, standard input left out."""
     text = str(where)
     path = Path(text)
@@ -121,7 +125,7 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[
     if not text:
         raise UsageError("BX002", "the name of a file or folder is empty", hint="name one; . is the current folder")
     if path.is_dir():
-        yield from folder_files(path, on_left_out=on_left_out)
+        yield from folder_files(path, on_left_out=on_left_out, on_unread=on_unread)
     elif path.exists():
         yield path
     elif glob.has_magic(text):
@@ -132,10 +136,42 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None) -> Iterator[
                 f"nothing matches {text!r}",
                 hint="check the pattern, and quote it so that the shell leaves it alone",
             )
-        names = dict.fromkeys(name for name in matches if Path(name).is_file())
+        names: dict[str, None] = {}
+        for name in matches:
+            error = why_not_a_file(Path(name))
+            if error is None:
+                names[name] = None
+            elif not os.path.isdir(name):  # noqa: PTH112  # a glob's folders are not asked for, and here nothing is raised
+                on_unread(error)
         yield from map(Path, listed_files(names, on_left_out=on_left_out))
     else:
         raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
+
+
+def stored_size(path: Path) -> int:
+    """Bytes of a file as stored; 0 where the system does not say."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def of_source(error: Exception, source: Source) -> FormatError | DocumentError | UnreadableError:
+    """What is told of a source that could not be read to its end. What is wrong with the command itself is raised."""
+    if isinstance(error, FormatError | DocumentError | UnreadableError):
+        return error
+    if isinstance(error, BiomuxError) and error.code != "BX003":
+        raise error
+    if isinstance(error, BiomuxError):  # one file of a format whose reader is not installed
+        return FormatError(error.code, error.message, where=source.name, hint=error.hint)
+    told = FormatError(
+        "BX113",
+        f"the file cannot be read: {type(error).__name__}: {error}",
+        where=source.name,
+        hint="see whether it is what you think it is",
+    )
+    told.__cause__ = error
+    return told
 
 
 def is_archive(path: Path) -> bool:
@@ -295,22 +331,52 @@ def _of_member(path: Path, archive: Archive, name: str) -> Source:
         found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive]
         return _of_member(path, archive, found[0]) if found else None
 
-    return replace(of_bytes(f"{path}!{name}", archive.read(name)), companion=companion)
+    full_name = f"{path}!{name}"
+    try:
+        return replace(of_bytes(full_name, archive.read(name)), companion=companion)
+    except BiomuxError as error:
+        return Source(full_name, partial(_refuse, error), companion)
+
+
+def _refuse(error: BiomuxError) -> BinaryIO:
+    """What opening a member that is damaged does: the members after it can still be read."""
+    raise error
 
 
 def _open_file(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        return io.BufferedReader(_File(path), 1 << 17)
     except OSError as error:
-        raise UsageError(
-            "BX002", f"cannot read: {error.strerror or error}", where=str(path), hint="check the path and permissions"
-        ) from error
+        raise unreadable(path, error) from error
+
+
+class _File(io.FileIO):
+    """A file whose failures in the middle are errors of its own, whatever reads it."""
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        with self._telling():
+            return super().readinto(buffer)
+
+    def readall(self) -> bytes:
+        with self._telling():
+            return super().readall()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise unreadable(self.name, error) from error
 
 
 def _checked(name: str, raw: BinaryIO) -> BinaryIO:
     """The stream itself, or, if it is gzip, its content with damage told as FormatError."""
-    magic = raw.read(2)
-    raw.seek(0)
+    try:
+        magic = raw.read(2)
+        raw.seek(0)
+    except BaseException:
+        raw.close()
+        raise
     return io.BufferedReader(_Unzipped(name, raw), 1 << 17) if magic == GZIP_MAGIC else raw
 
 

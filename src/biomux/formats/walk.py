@@ -4,6 +4,9 @@ Passed over: hidden files and macOS leftovers; the `.txt` of brat's pairs, which
 called README, LICENSE, LICENCE or COPYING, without suffix or with `.md`, `.rst` or `.txt`, and brat's settings and leftovers (`annotation.conf`,
 `visual.conf` and other `.conf` files, `annotation.log`, `.ann~`). A `.txt` among them is read like any other
 where all other files are `.txt` too: there it may be a document of that name. Files about the others are told to `on_left_out`.
+
+What should be read and cannot goes to `on_unread`: a folder without permission, a link that points at nothing or at a folder (which is not followed), and what
+is no ordinary file.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
-from biomux.errors import UsageError
+from biomux.errors import UnreadableError
 from biomux.formats.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LeftOut = Callable[[str], None]
+Unread = Callable[[UnreadableError], None]
 
 _FOLDER = "folder"
 _ABOUT = re.compile(
@@ -37,12 +41,44 @@ class Names(Protocol):
     def __contains__(self, name: object, /) -> bool: ...
 
 
-def folder_files(root: Path, *, on_left_out: LeftOut | None = None) -> Iterator[Path]:
+def stop_unread(error: UnreadableError) -> None:
+    """The default for `on_unread`: the first that cannot be read ends the walk."""
+    raise error
+
+
+def ignore_unread(error: UnreadableError) -> None:
+    """For one walk of several, when another tells it."""
+
+
+def unreadable(
+    where: object, reason: OSError | str, *, hint: str = "check the path and permissions"
+) -> UnreadableError:
+    """The error for a file or folder that is there and cannot be read."""
+    if isinstance(reason, OSError):
+        reason = reason.strerror or str(reason)
+    return UnreadableError("BX002", f"cannot read: {reason}", where=str(where), hint=hint)
+
+
+def why_not_a_file(path: Path) -> UnreadableError | None:
+    """What is wrong with something that should be a file: None if it is one."""
+    try:
+        if path.is_file():
+            return None
+        if path.is_dir():
+            return unreadable(path, "links to folders are not followed", hint="name the folder itself")
+        if path.is_symlink() and not path.exists():
+            return unreadable(path, "the link points at nothing", hint="mend or remove it")
+    except OSError as error:
+        return unreadable(path, error)
+    return unreadable(path, "it is no ordinary file", hint="remove it, or name it itself")
+
+
+def folder_files(root: Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
     """A folder's files at any depth, sorted; of a folder of very many, the names are in a temporary file."""
     others: set[bool] | None = None
-    for path in _walk(root):
+    for path in _walk(root, on_unread):
         if _is_about(path.name):
-            others = _others(other.name for other in _walk(root)) if others is None else others
+            others = _others(other.name for other in _walk(root, ignore_unread)) if others is None else others
             if _describes(path.name, others):
                 _tell(on_left_out, str(path))
                 continue
@@ -66,7 +102,7 @@ def wanted(name: str) -> bool:
     return not any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, on_unread: Unread) -> Iterator[Path]:
     found = Shelf()
     try:
         with os.scandir(folder) as entries:
@@ -74,19 +110,17 @@ def _walk(folder: Path) -> Iterator[Path]:
                 if wanted(entry.name):
                     found.add(entry.name, _FOLDER if entry.is_dir(follow_symlinks=False) else "")
     except OSError as error:
-        raise UsageError(
-            "BX002",
-            f"cannot read the folder: {error.strerror or error}",
-            where=str(folder),
-            hint="check its permissions",
-        ) from error
+        on_unread(unreadable(folder, error))
+        return
     for name, kinds in found.groups():
         if _is_text_of_another(name, found):
             continue
         path = folder / name
         if kinds[-1] == _FOLDER:
-            yield from _walk(path)
-        elif path.is_file():
+            yield from _walk(path, on_unread)
+        elif problem := why_not_a_file(path):
+            on_unread(problem)
+        else:
             yield path
 
 
