@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import UsageError
-from biomux.formats.shelf import Shelf
 from biomux.formats.source import files
 
 if TYPE_CHECKING:
@@ -83,18 +81,12 @@ def test_files_come_in_the_order_of_their_names_folder_by_folder(tmp_path: Path)
     assert read(tmp_path)[0] == names
 
 
-def test_a_folder_of_more_names_than_are_held_in_memory_is_read_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_folders_are_sorted_and_texts_of_pairs_are_passed_over(tmp_path: Path) -> None:
     names = [
         f"{folder}/{letter}.{suffix}" for folder in "ab" for letter in "é𝒜z" for suffix in ("ann", "txt.gz", "tsv")
     ]
     fill(tmp_path, *names, "a/alone.txt", "README.md", "a/.hidden.ann")
-    in_memory = read(tmp_path)
-    monkeypatch.setattr("biomux.formats.walk.Shelf", partial(Shelf, in_memory=0))
-
-    assert read(tmp_path) == in_memory
-    assert in_memory[0] == sorted([*(name for name in names if not name.endswith("txt.gz")), "a/alone.txt"])
+    assert read(tmp_path)[0] == sorted([*(name for name in names if not name.endswith("txt.gz")), "a/alone.txt"])
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="whoever may read everything is refused nothing")

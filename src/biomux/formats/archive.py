@@ -11,8 +11,7 @@ import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from biomux.errors import FormatError
-from biomux.formats.shelf import Shelf, no_room
+from biomux.errors import FormatError, UsageError
 from biomux.formats.walk import Names, unreadable, wanted
 
 if TYPE_CHECKING:
@@ -74,30 +73,31 @@ class _Tar:
     def __init__(self, path: Path, plain: BinaryIO) -> None:
         self._path = path
         self._archive = tarfile.open(fileobj=plain)  # noqa: SIM115  # holds nothing that needs closing but `plain`
-        self._places = Shelf()
-        """Where the bytes of each file begin, and their number; of a sparse file, where its header begins."""
+        places: dict[str, tuple[int, int | None]] = {}
         for member in each_member(self._archive):
             if member.isfile() and wanted(member.name):
-                place = f"{member.offset}" if member.issparse() else f"{member.offset_data} {member.size}"
-                self._places.add(member.name, place)
+                sparse = member.issparse()
+                places[member.name] = (member.offset, None) if sparse else (member.offset_data, member.size)
+        self._places = dict(sorted(places.items()))
+        """Where the bytes of each file begin, and their number; of a sparse file, where its header begins."""
         if self._at(self._archive.offset, tarfile.BLOCKSIZE).strip(b"\0"):
             raise tarfile.ReadError("there is no header where the next file should begin")
 
     def __iter__(self) -> Iterator[str]:
-        return self._places.keys()
+        return iter(self._places)
 
     def __contains__(self, name: object, /) -> bool:
         return name in self._places
 
     def read(self, name: str) -> bytes:
         with _telling(f"{self._path}!{name}"):
-            start, _, size = self._places.get(name)[-1].partition(" ")
-            if not size:
-                self._at(int(start), 0)
+            start, size = self._places[name]
+            if size is None:
+                self._at(start, 0)
                 content = self._archive.extractfile(tarfile.TarInfo.fromtarfile(self._archive))
                 return content.read() if content is not None else b""
-            data = self._at(int(start), int(size))
-            if len(data) < int(size):
+            data = self._at(start, size)
+            if len(data) < size:
                 raise tarfile.ReadError("unexpected end of data")
             return data
 
@@ -143,7 +143,11 @@ def _room() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise no_room(error.strerror or str(error)) from error
+        raise UsageError(
+            "BX002",
+            f"cannot write a temporary file: {error.strerror or error}",
+            hint="make room where temporary files are written, or set TMPDIR to a folder that has more",
+        ) from error
 
 
 @contextmanager

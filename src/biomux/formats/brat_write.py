@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from biomux.errors import FormatError
 from biomux.formats.file_names import name_for
 from biomux.formats.format import Feature, Loss, report_losses
-from biomux.formats.shelf import Once
 from biomux.formats.wide import wide_encoding
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def flat(text: str) -> str:
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """Two files a document, called by its id; an id that cannot be a file's name is escaped, and reported."""
-    taken = Once()
+    taken: set[str] = set()
     for document in documents:
         report_losses(document, HOLDS | {"span extra", "metadata"}, on_loss)
         name = name_for(document.id, taken=taken, on_loss=on_loss)

@@ -25,7 +25,6 @@ from biomux.errors import FormatError
 from biomux.formats.delimited import rows
 from biomux.formats.fields import build
 from biomux.formats.format import Feature, Format, stop
-from biomux.formats.shelf import Once, Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,16 +39,18 @@ _NAME = re.compile(r"(?P<stem>.*)(?P<kind>abstracts|entities|relations|gold_stan
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """The rows of the other tables, by PMID; what no abstract asks for is left over. Of a row, the number of its line comes first."""
+    """The rows of the other tables, by PMID, each after the number of its line; what no abstract asks for is left over."""
 
     entities: Source
-    rows: dict[str, Shelf] = field(default_factory=lambda: {kind: Shelf() for kind in WIDTHS if kind != "abstracts"})
+    rows: dict[str, dict[str, list[list[str]]]] = field(
+        default_factory=lambda: {kind: {} for kind in WIDTHS if kind != "abstracts"}
+    )
 
     def of(self, kind: str, pmid: str) -> list[list[str]]:
-        return [row.split("\t") for row in self.rows[kind].get(pmid)]
+        return self.rows[kind].get(pmid, [])
 
-    def left(self, seen: Once) -> list[str]:
-        return list(dict.fromkeys(pmid for shelf in self.rows.values() for pmid in shelf if pmid not in seen))
+    def left(self, seen: set[str]) -> list[str]:
+        return list(dict.fromkeys(pmid for table in self.rows.values() for pmid in table if pmid not in seen))
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
@@ -60,7 +61,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
         _companion(source, "abstracts", needed=True)
         return
     beside = _beside(source, on_error)
-    seen = Once()
+    seen: set[str] = set()
     for line, row in _table(source, "abstracts", on_error):
         where = f"{source.name}:{line}"
         try:
@@ -118,7 +119,7 @@ def _beside(source: Source, on_error: Callable[[FormatError], None]) -> _Beside:
     entities = _companion(source, "entities", needed=True)
     assert entities is not None
     beside = _Beside(entities)
-    for kind, shelf in beside.rows.items():
+    for kind, kept in beside.rows.items():
         table = _companion(source, kind, needed=False)
         if table is None:
             continue
@@ -129,7 +130,7 @@ def _beside(source: Source, on_error: Callable[[FormatError], None]) -> _Beside:
             except FormatError as error:
                 on_error(error)
                 continue
-            shelf.add(row[0], "\t".join([str(line), *row]))
+            kept.setdefault(row[0], []).append([str(line), *row])
     return beside
 
 
@@ -164,10 +165,11 @@ def _arguments(cells: list[str], where: str) -> tuple[Argument, ...]:
     return tuple(found)
 
 
-def _document(row: list[str], beside: _Beside, seen: Once, where: str) -> Document:
+def _document(row: list[str], beside: _Beside, seen: set[str], where: str) -> Document:
     pmid, title, abstract = row
-    if seen.put(pmid) is not None:
+    if pmid in seen:
         raise FormatError("BX113", f"there are two abstracts {pmid!r}", where=where, hint="remove one")
+    seen.add(pmid)
     text = f"{title} {abstract}"
     rows = [(f"{beside.entities.name}:{line}", row) for line, *row in beside.of("entities", pmid)]
     told = [(place, _span(row, place), row[5]) for place, row in rows]

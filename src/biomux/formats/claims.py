@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, integers, name_of, optional, strings, to_json
+from biomux.formats.fields import build, field, integers, name_of, optional, strings
 from biomux.formats.format import Feature, Format, stop
 from biomux.formats.joined import join
 from biomux.formats.json_array import loads
-from biomux.formats.shelf import Shelf
 from biomux.formats.source import lines
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def read(
                     continue
                 yield build(where, name, document.text, sentences=document.sentences, metadata=document.metadata)
         return
-    corpus: Shelf | None = None
+    corpus: dict[str, Document] | None = None
     for where, record in _records(source, on_error):
         try:
             named = _named(record, where)
@@ -79,26 +78,21 @@ def _records(source: Source, on_error: Callable[[FormatError], None]) -> Iterato
         yield where, record
 
 
-def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> Shelf:
+def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> dict[str, Document]:
     found = source.companion(CORPUS)
     if found is None:
         raise FormatError(
             "BX119", "the abstracts are not beside it", where=source.name, hint=f"put {CORPUS} into the same folder"
         )
-    corpus = Shelf()
+    corpus: dict[str, Document] = {}
     for where, record in _records(found, on_error):
         try:
-            name, _ = _abstract(record, where)
+            name, abstract = _abstract(record, where)
         except FormatError as error:
             on_error(error)
             continue
-        corpus.add(name, to_json(record, name).decode())
+        corpus[name] = abstract
     return corpus
-
-
-def _looked_up(id: str, corpus: Shelf | None) -> Document | None:
-    found = corpus.get(id) if corpus is not None else []
-    return _abstract(loads(found[-1].encode(), CORPUS), CORPUS)[1] if found else None
 
 
 def _abstract(record: Any, where: str) -> tuple[str, Document]:
@@ -120,7 +114,7 @@ def _named(record: Any, where: str) -> list[str]:
     return [*named, *(doc_id for doc_id in evidence if doc_id not in named)]
 
 
-def _pairs(record: Any, named: list[str], corpus: Shelf | None, where: str) -> Iterator[Document]:
+def _pairs(record: Any, named: list[str], corpus: dict[str, Document] | None, where: str) -> Iterator[Document]:
     claim = field(record, "claim", str, where)
     name = name_of(record["id"], "the field 'id'", where)
     kept = ("id", "claim", "cited_doc_ids", "doc_ids", "evidence")
@@ -129,7 +123,7 @@ def _pairs(record: Any, named: list[str], corpus: Shelf | None, where: str) -> I
         yield Document(name, "", pair=claim, metadata=about)
     evidence = optional(record, "evidence", dict, where)
     for number, doc_id in enumerate(named):
-        abstract = _looked_up(doc_id, corpus)
+        abstract = corpus.get(doc_id) if corpus is not None else None
         if abstract is None:
             raise FormatError(
                 "BX113",

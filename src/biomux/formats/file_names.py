@@ -17,8 +17,6 @@ from biomux.formats.format import Loss
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from biomux.formats.shelf import Once
-
 MAX_NAME = 200
 """Bytes in a file's name without its suffix."""
 
@@ -40,7 +38,7 @@ def file_name(id: str, *, escaped: bool = False) -> str:
     return raw[: MAX_NAME - 17].decode("utf-8", "ignore") + "~" + digest
 
 
-def name_for(id: str, *, taken: Once, on_loss: Callable[[Loss], None]) -> str:
+def name_for(id: str, *, taken: set[str], on_loss: Callable[[Loss], None]) -> str:
     """The name of a document's file in a folder; `taken` has those given before, and gets it.
 
     An id that had to be changed is told. Names that differ in case alone are refused: some file systems take them for one.
@@ -50,11 +48,12 @@ def name_for(id: str, *, taken: Once, on_loss: Callable[[Loss], None]) -> str:
         name = file_name(id, escaped=True)
     if name != id:
         on_loss(Loss(id, "id", detail=f"its file is called {name}"))
-    if taken.put(name.casefold()) is not None:
+    if name.casefold() in taken:
         raise FormatError(
             "BX120",
             f"two documents would be the file {name}.txt",
             where=f"document {id!r}",
             hint="give each document an id of its own, or write to another format",
         )
+    taken.add(name.casefold())
     return name

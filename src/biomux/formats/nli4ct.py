@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
 from biomux.formats.archive import each_member
-from biomux.formats.fields import build, field, integers, of_kind, optional, strings, to_json
+from biomux.formats.fields import build, field, integers, of_kind, optional, strings
 from biomux.formats.format import Feature, Format, stop
 from biomux.formats.joined import join
 from biomux.formats.json_array import MAX_ITEM, loads
 from biomux.formats.json_object import members
-from biomux.formats.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +72,7 @@ class _Trials:
 
     def section(self, id: str, name: str, where: str) -> list[str]:
         """The lines of a section."""
-        report = _looked_up(id, self._held) if self._held is not None else self._from_folder(id)
+        report = self._held.get(id) if self._held is not None else self._from_folder(id)
         if report is None:
             raise FormatError(
                 "BX113" if self._held is not None else "BX119",
@@ -91,14 +90,8 @@ class _Trials:
             return of_kind(loads(stream.read(MAX_ITEM), found.name), dict, "the report", found.name)
 
 
-def _looked_up(id: str, held: Shelf) -> Trial | None:
-    found = held.get(id)
-    report: Trial | None = loads(found[-1].encode(), id) if found else None
-    return report
-
-
-def _unpacked(archive: Source) -> Shelf:
-    held = Shelf()
+def _unpacked(archive: Source) -> dict[str, Trial]:
+    held: dict[str, Trial] = {}
     try:
         with archive.open() as stream, tarfile.open(fileobj=stream, mode="r|") as members_:
             for member in each_member(members_):
@@ -106,7 +99,7 @@ def _unpacked(archive: Source) -> Shelf:
                 if content is not None:
                     where = f"{archive.name}!{member.name}"
                     report = loads(content.read(MAX_ITEM), where)
-                    held.add(field(report, "Clinical Trial ID", str, where), to_json(report, where).decode())
+                    held[field(report, "Clinical Trial ID", str, where)] = report
     except (tarfile.TarError, EOFError, ValueError, zlib.error) as error:
         raise FormatError(
             "BX112", f"the archive is damaged: {error}", where=archive.name, hint="fetch it again"

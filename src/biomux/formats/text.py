@@ -12,7 +12,6 @@ from biomux.document import Document
 from biomux.errors import FormatError, UsageError
 from biomux.formats.file_names import name_for
 from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.shelf import Once
 from biomux.formats.source import MAX_LINE, decode
 from biomux.formats.wide import refuse_wide, wide_encoding
 
@@ -54,7 +53,7 @@ def read(
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
     """One file a document; an id that cannot be a file's name is changed, and told."""
-    taken = Once()
+    taken: set[str] = set()
     for document in documents:
         report_losses(document, HOLDS, on_loss)
         name = name_for(document.id, taken=taken, on_loss=on_loss)

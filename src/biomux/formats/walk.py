@@ -18,7 +18,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from biomux.errors import UnreadableError
-from biomux.formats.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 LeftOut = Callable[[str], None]
 Unread = Callable[[UnreadableError], None]
 
-_FOLDER = "folder"
 _ABOUT = re.compile(
     r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?|[^/]+\.conf|annotation\.log|[^/]+\.ann~", re.IGNORECASE
 )
@@ -74,7 +72,7 @@ def why_not_a_file(path: Path) -> UnreadableError | None:
 
 
 def folder_files(root: Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
-    """A folder's files at any depth, sorted; of a folder of very many, the names are in a temporary file."""
+    """A folder's files at any depth, sorted."""
     others: set[bool] | None = None
     for path in _walk(root, on_unread):
         if _is_about(path.name):
@@ -103,20 +101,17 @@ def wanted(name: str) -> bool:
 
 
 def _walk(folder: Path, on_unread: Unread) -> Iterator[Path]:
-    found = Shelf()
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                if wanted(entry.name):
-                    found.add(entry.name, _FOLDER if entry.is_dir(follow_symlinks=False) else "")
+            is_folder = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries if wanted(entry.name)}
     except OSError as error:
         on_unread(unreadable(folder, error))
         return
-    for name, kinds in found.groups():
-        if _is_text_of_another(name, found):
+    for name in sorted(is_folder):
+        if _is_text_of_another(name, is_folder):
             continue
         path = folder / name
-        if kinds[-1] == _FOLDER:
+        if is_folder[name]:
             yield from _walk(path, on_unread)
         elif problem := why_not_a_file(path):
             on_unread(problem)
