@@ -22,10 +22,11 @@ import onnxruntime
 
 import biomux
 from benchmarks import invented
-from biomux.engine import bundle, load, packing
+from biomux.engine import load, packing
+from biomux.engine.bundle import reader
 from biomux.engine.session import by_head, inputs
 from biomux.engine.threads import usable_cores
-from biomux.text import pieces, sentences
+from biomux.text import sentences, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ BUDGETS = (256, 512, 1024, 2048)
 class Shared:
     """A session that runs one batch after another, each on all cores."""
 
-    def __init__(self, found: bundle.Bundle) -> None:
+    def __init__(self, found: reader.Bundle) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = usable_cores(), 1
         self._session = onnxruntime.InferenceSession(found.graph, options, providers=["CPUExecutionProvider"])
@@ -68,7 +69,7 @@ def rates(contestants: Mapping[str, Annotator], documents: Sequence[Document], *
 
 def padding(annotator: Annotator, texts: Sequence[str]) -> tuple[int, float, float]:
     """Windows, pieces a window, and the share of padding in the batches of texts; sentences beyond the encoder's limit left out."""
-    cut = [one for text in texts for one in pieces.split(annotator.tokenizer, text, sentences.split(text))]
+    cut = [one for text in texts for one in tokens.split(annotator.tokenizer, text, sentences.split(text))]
     cut = [one for one in cut if 0 < len(one) <= annotator.limit]
     batches = packing.pack(cut, specials=annotator.specials, budget=annotator.budget)
     laid = [(int(one.mask.sum()), one.ids.size) for one in batches]
@@ -87,7 +88,7 @@ def main() -> None:
     parser.add_argument("--bundles", type=Path, nargs="*", default=[], help="bundles to set against each other")
     asked = parser.parse_args()
     ours = biomux.load(runtime="onnxruntime")
-    shared = replace(ours, session=Shared(bundle.read(load.find())))
+    shared = replace(ours, session=Shared(reader.read(load.find())))
     documents = list(invented.documents(asked.documents))
     ways = rates({"a batch a core": ours, "a batch on all cores": shared}, documents, rounds=asked.rounds)
     budgets = rates({f"{size}": replace(ours, budget=size) for size in BUDGETS}, documents, rounds=asked.rounds)

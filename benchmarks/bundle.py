@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import invented, stages
 from benchmarks.contest import Table
-from biomux.engine import bundle as bundles
 from biomux.engine import load
+from biomux.engine.bundle import reader as bundles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import invented, models, peak
 from benchmarks.contest import Table, alternate, describe, report
-from biomux.engine import at_once, machine
-from biomux.engine.onnx import OnnxSession
+from biomux.engine import machine, parallel
+from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.session import inputs
 from biomux.engine.threads import usable_cores
 
@@ -163,9 +163,9 @@ def _sequence(
     """Three single-task models and the multi-task one, each with weights of its own in memory."""
     if runtime.startswith("onnxruntime"):
         precision: Any = runtime.split()[1]
-        graphs = [models.onnx_graph(size, w, h, precision=precision) for w, h in zip(made, own, strict=True)]
+        graphs = [models.graph_bytes(size, w, h, precision=precision) for w, h in zip(made, own, strict=True)]
         single = [session(graph, options.threads).run for graph in graphs]
-        whole = models.onnx_graph(size, models.weights(size, seed=9), together, precision=precision)
+        whole = models.graph_bytes(size, models.weights(size, seed=9), together, precision=precision)
         return list(single), session(whole, options.threads, 3).run
     import torch
 
@@ -197,7 +197,7 @@ def many_heads(options: Options) -> list[Table]:
                 runs = {}
                 for number in (1, 3, 15):
                     own = models.heads(number, size, hidden=hidden)
-                    content = models.onnx_graph(size, made, own, precision=precision)
+                    content = models.graph_bytes(size, made, own, precision=precision)
                     runs[number] = session(content, options.threads, number)
                 for windows, length, every in ((1, 64, 1), (16, 64, 1), (16, 64, 2)):
                     batch = models.batch(windows, length, size, every=every)
@@ -231,8 +231,8 @@ def sessions(options: Options) -> list[Table]:
     """Pieces a second by runtime and shape."""
     size = options.sizes[-1]
     made, own = models.weights(size), models.heads(3, size, hidden=64)
-    exact = models.onnx_graph(size, made, own)
-    rounded = models.onnx_graph(size, made, own, precision="int8")
+    exact = models.graph_bytes(size, made, own)
+    rounded = models.graph_bytes(size, made, own, precision="int8")
     ours = session(rounded, options.threads, 3)
     runs: dict[str, Callable[[Sequence[Batch]], object]] = {
         "onnxruntime fp32": each(session(exact, options.threads, 3)),
@@ -281,7 +281,7 @@ def _dynamic(content: bytes) -> bytes:
 
 def each(taken: Session) -> Callable[[Sequence[Batch]], object]:
     """Batches as the engine runs them: as many at once as the session allows."""
-    return lambda batches: list(at_once.run(taken, batches))
+    return lambda batches: list(parallel.run(taken, batches))
 
 
 def shared(content: bytes, threads: int) -> Callable[[Sequence[Batch]], object]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biomux.engine.packing import Batch
-from biomux.learn import graph
+from biomux.training import onnx_graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,9 +110,11 @@ def head_operations(number: int, size: Size, *, hidden: int | None, labels: int 
     return 2.0 * (size.width * inner * number + inner * number * labels * number)
 
 
-def onnx_graph(size: Size, made: Mapping[str, Floats], own: Heads, *, precision: graph.Precision = "fp32") -> bytes:
+def graph_bytes(
+    size: Size, made: Mapping[str, Floats], own: Heads, *, precision: onnx_graph.Precision = "fp32"
+) -> bytes:
     """The graph that an export would write."""
-    content: bytes = graph.bert(made, size.config(), own, precision=precision).SerializeToString()
+    content: bytes = onnx_graph.bert(made, size.config(), own, precision=precision).SerializeToString()
     return content
 
 

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from biomux.engine import onnx_check
-from biomux.engine.wire import Reader
+from biomux.engine.bundle import onnx_check
+from biomux.engine.bundle.protobuf import Reader
 
 if TYPE_CHECKING:
     from biomux.engine.packing import Batch

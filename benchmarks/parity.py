@@ -21,7 +21,7 @@ import numpy as np
 import biomux
 from benchmarks.contest import Table, describe, report
 from biomux.corpora import corpus
-from biomux.learn import export, gate
+from biomux.training import export, quantization_check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def main() -> None:
     torch = biomux.load(given.run, threads=given.threads)
     trained = export.read(given.run)
     torch = replace(torch, tasks=tuple(task for task in torch.tasks if task.name in trained.columns))
-    mixes = (gate.FP32, gate.ladder(int(trained.config["num_hidden_layers"]))[0])
+    mixes = (quantization_check.FP32, quantization_check.ladder(int(trained.config["num_hidden_layers"]))[0])
     engines = {mix.name: trained.annotator(trained.graph(mix), threads=given.threads) for mix in mixes}
     rows: list[tuple[Any, ...]] = []
     for name in given.corpus:
@@ -93,7 +93,7 @@ def main() -> None:
     columns = ("corpus", "graph", "documents", "words", "mentions by torch", "mentions that differ", "farthest logit")
     note = f"All {len(torch.heads)} heads; a mention counts once for each head."
     report([Table("Torch and the engine", columns, tuple(rows), (note,))], json_file=None, described=described)
-    exact = [row for row in rows if row[1] == gate.FP32.name]
+    exact = [row for row in rows if row[1] == quantization_check.FP32.name]
     sys.exit(1 if any(row[5] or float(row[6]) > WITHIN for row in exact) else 0)
 
 

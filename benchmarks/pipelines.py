@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import Tokenizer, processors
 
-from benchmarks.models import Size, onnx_graph, torch_body, weights
+from benchmarks.models import Size, graph_bytes, torch_body, weights
 from biomux.document import Document
 from biomux.engine import load
 from biomux.engine.annotator import Annotator
-from biomux.engine.onnx import OnnxSession
-from biomux.learn.encoders.transformer import specials
+from biomux.engine.onnx_session import OnnxSession
 from biomux.tasks.tagging import Tagging
+from biomux.training.encoders.transformer import specials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +88,7 @@ def _pipeline(size: Size, made: Any, head: tuple[Any, Any], cutter: Tokenizer, *
 def _annotator(
     size: Size, made: Any, heads: list[Any], cutter: Tokenizer, *, precision: Any, threads: int
 ) -> Annotator:
-    content = onnx_graph(size, made, (heads,), precision=precision)
+    content = graph_bytes(size, made, (heads,), precision=precision)
     tasks = tuple(Tagging(type_.lower(), (type_,)) for type_ in TYPES)
     columns = {task.name: (3 * index, 3 * index + 3) for index, task in enumerate(tasks)}
     return Annotator(OnnxSession(content, columns, threads=threads), cutter, specials(cutter), tasks)

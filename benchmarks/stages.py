@@ -17,13 +17,13 @@ from benchmarks import operations, peak
 from benchmarks.stage_report import STAGES, Report, Throughput
 from biomux import formats
 from biomux.annotate import bench
-from biomux.engine import bundle as bundles
 from biomux.engine import load, machine, runtimes
 from biomux.engine import threads as all_threads
+from biomux.engine.bundle import reader as bundles
+from biomux.engine.bundle.verify import TEXTS
 from biomux.engine.packing import pack
-from biomux.engine.verify import TEXTS
-from biomux.text import pieces as text_pieces
 from biomux.text import sentences
+from biomux.text import tokens as text_pieces
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
     from biomux.engine.packing import Batch
     from biomux.engine.session import Session
-    from biomux.text.pieces import Pieces
+    from biomux.text.tokens import Pieces
 
 
 class TimedSession:

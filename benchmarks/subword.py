@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.contest import Table
 from biomux import formats
 from biomux.corpora import corpus
-from biomux.report.files import tokenizer_pieces
+from biomux.evaluation.prediction_files import tokenizer_pieces
 from biomux.scoring.counts import Counts
 from biomux.scoring.mapping import parse
-from biomux.scoring.pairing import keys
-from biomux.scoring.snapping import given_words, plain_words, to_pieces, to_words
+from biomux.scoring.span_matching import keys
+from biomux.scoring.word_alignment import given_words, plain_words, to_pieces, to_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,7 +18,8 @@ from typing import Any
 from benchmarks.contest import Table
 from biomux import formats
 from biomux.corpora import corpus
-from biomux.engine import bundle, load
+from biomux.engine import load
+from biomux.engine.bundle import reader
 
 
 def answers(column: dict[str, Any], scores: Path, corpora: Path) -> dict[tuple[str, str], list[tuple[float, bool]]]:
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument("--precision", type=float, nargs="+", default=[0.95])
     parser.add_argument("--corpora", type=Path, default=Path(os.environ.get("BIOMUX_CORPORA", ".")))
     given = parser.parse_args()
-    curves = bundle.read(load.find(given.bundle)).curves
+    curves = reader.read(load.find(given.bundle)).curves
     content = json.loads((given.scores / "scores.json").read_bytes())
     own = [answers(column, given.scores, given.corpora) for column in content["columns"] if not column["cross"]]
     for precision in given.precision:

@@ -27,15 +27,15 @@ from benchmarks.contest import Table, describe, report
 from biomux.annotate.bench import times
 from biomux.engine.packing import Specials, padded
 from biomux.engine.threads import usable_cores
-from biomux.learn import loop
-from biomux.learn.batches import collate, epoch_batches
-from biomux.learn.encoders.transformer import Transformer
-from biomux.learn.heads import HEADS
-from biomux.learn.model import Model
-from biomux.learn.regimes import REGIMES
 from biomux.recipes.schema import Loop
 from biomux.tasks.examples import MASKED, Example, Labels, Reading
-from biomux.text.pieces import Pieces
+from biomux.text.tokens import Pieces
+from biomux.training import loop
+from biomux.training.batches import collate, epoch_batches
+from biomux.training.encoders.transformer import Transformer
+from biomux.training.heads import HEADS
+from biomux.training.model import Model
+from biomux.training.regimes import REGIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,14 +72,14 @@ def corpus_examples(corpus: str, tokenizer: Path, size: models.Size, number: int
     from tokenizers import Tokenizer
 
     from biomux.corpora import corpus as corpora
-    from biomux.text import pieces, sentences
+    from biomux.text import sentences, tokens
 
     cutter, chance = Tokenizer.from_file(str(tokenizer)), np.random.default_rng(3)
     cutter.no_padding()
     cutter.no_truncation()
     found: list[Example] = []
     for document in corpora.load(corpus, "train"):
-        for one in pieces.split(cutter, document.text, sentences.of(document)):
+        for one in tokens.split(cutter, document.text, sentences.of(document)):
             if len(one):
                 found.append(_example(one.ids[:254] % size.vocabulary, chance, len(found)))
         if len(found) >= number:
@@ -233,9 +233,9 @@ def laid_out(examples: Sequence[Example], drawn: Sequence[Sequence[int]]) -> int
 def compare(size: models.Size, examples: Sequence[Example], *, budget: int, rounds: int, bf16: bool) -> Table:
     """All in turn, so many rounds."""
     made = models.weights(size)
-    pieces = sum(example.reading.size for example in examples)
+    total = sum(example.reading.size for example in examples)
     drawn = epoch_batches(examples, REGIMES["single"]({"task": "cross-entropy"}).draw, epoch=0, epochs=1, budget=budget, seed=1)  # fmt: skip
-    batches, padding = len(drawn), 1 - pieces / laid_out(examples, drawn)
+    batches, padding = len(drawn), 1 - total / laid_out(examples, drawn)
     rows = max(1, round(len(examples) / batches))
     spent: dict[str, list[float]] = {"Biomux": [], "Trainer": [], "Trainer, grouped by length": []}
     for turn in range(rounds + 1):
@@ -254,11 +254,11 @@ def compare(size: models.Size, examples: Sequence[Example], *, budget: int, roun
     work = operations(size, examples)
     base = times(spent["Trainer"]).median
     table = [
-        (name, pieces / (middle := times(found).median), base / middle, 100 * work / middle / best)
+        (name, total / (middle := times(found).median), base / middle, 100 * work / middle / best)
         for name, found in spent.items()
     ]
     notes = (
-        f"{len(examples):,} sentences, {pieces:,} pieces, {batches} batches of at most {budget} pieces, {100 * padding:.1f} % of them padding; the Trainer: {rows} rows a batch. "
+        f"{len(examples):,} sentences, {total:,} pieces, {batches} batches of at most {budget} pieces, {100 * padding:.1f} % of them padding; the Trainer: {rows} rows a batch. "
         f"Medians of {rounds} rounds. Peak in this run: {best / 1e9:,.0f} GFLOP/s ({'bf16' if bf16 else 'fp32'}, torch, {torch.get_num_threads()} threads).",
     )
     return Table(

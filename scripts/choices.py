@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.stats import wilcoxon
 
-from biomux.learn import run
 from biomux.recipes import read
+from biomux.training import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -154,7 +154,7 @@ def _keys(title: str, model: type[Any], part: dict[str, Any]) -> list[str]:
 
 def _studies() -> list[str]:
     """The studies and transfer studies that come with Biomux, and their keys."""
-    from biomux.recipes import study
+    from biomux.studies import schema as study
 
     parts = ["## Studies\n\nRecipes over recipes: see [studies](studies.md). They are as strict as recipes.\n"]
     rows = [(f"`biomux study {name}`", study.read_study(name)[0].about) for name in study.names("studies")]
@@ -208,9 +208,9 @@ def _shown(value: Any) -> str:
 
 def _settings() -> list[str]:
     """The settings of each kind of task, head and regime, read off their signatures."""
-    from biomux.learn.heads import HEADS
-    from biomux.learn.regimes import REGIMES
     from biomux.tasks import TASKS
+    from biomux.training.heads import HEADS
+    from biomux.training.regimes import REGIMES
 
     parts = []
     for title, kinds, given in (

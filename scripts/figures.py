@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 import biomux
-from biomux.cli import render
+from biomux.cli.ui import render
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 100

@@ -17,9 +17,9 @@ from biomux import cli, formats
 from biomux.corpora.card import Card
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.check import check_format
+from biomux.formats._conformance import check_format
 from biomux.recipes.schema import Recipe
-from biomux.tasks.check import check_task
+from biomux.tasks.conformance import check_task
 
 PAGE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 
@@ -67,7 +67,7 @@ def test_the_regime() -> None:
 def test_the_head() -> None:
     torch = pytest.importorskip("torch")
     head = run(example("Add a head, an encoder or an objective", "python"))["build"](8, 3)
-    from biomux.learn.heads.features import Features
+    from biomux.training.heads.features import Features
 
     hidden, mask = torch.zeros(1, 5, 8), torch.ones(1, 5, dtype=torch.int64)
     places = torch.tensor([1, 3])

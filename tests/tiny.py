@@ -103,7 +103,7 @@ def run(
 
 def bundle(folder: Path, *, precision: Literal["fp32", "int8"] = "fp32", **options: Any) -> Path:
     """A bundle of such a run; `options` are those of `run`. Returns the folder."""
-    from biomux.learn.export import export
+    from biomux.training.export import export
 
     with tempfile.TemporaryDirectory() as place:
         export(run(Path(place) / "run", **options), folder, precision=precision, measure=False)

@@ -74,7 +74,7 @@ def load(
             hint="leave the runtime out, or export the run and load the bundle",
         )
     try:
-        from biomux.learn.load import load_run
+        from biomux.training.load_run import load_run
     except ModuleNotFoundError as error:
         from biomux.errors import UsageError
 

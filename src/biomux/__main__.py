@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from biomux import quiet
+from biomux import early_interrupt
 
 
 def main() -> NoReturn:
     """Import the command and run it."""
-    quiet.hold()
+    early_interrupt.hold()
     from biomux.cli import main as command
 
     command()

@@ -19,7 +19,7 @@ from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
 from biomux.annotate.run import run
 from biomux.errors import BiomuxError, FormatError, UnreadableError
-from biomux.formats.source import files
+from biomux.formats import files
 
 RULES = RuleSettings()
 UNREADABLE = Path("/proc/self/mem")
@@ -102,7 +102,7 @@ def test_the_same_where_nothing_is_forbidden(folder: Path, name: str, monkeypatc
         file(self, path, *arguments, **options)
 
     monkeypatch.setattr("os.scandir", scandir)
-    monkeypatch.setattr("biomux.formats.source._File.__init__", begin)
+    monkeypatch.setattr("biomux.formats._source._File.__init__", begin)
     ids, errors = read(folder)
     assert ids == [letter for letter in "admz" if letter != name[0]]
     assert [str(error) for error in errors] == [
@@ -173,7 +173,7 @@ def test_an_archive_that_is_none(folder: Path) -> None:
 
 
 def test_a_reader_that_raises_what_it_should_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from biomux.formats.source import decode
+    from biomux.formats import decode
 
     def raising(raw: bytes, where: str) -> str:
         if where.endswith("m.txt"):

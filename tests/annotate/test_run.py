@@ -345,10 +345,10 @@ def stopped(source: Path, target: str, settings: Settings) -> None:
 @pytest.fixture
 def both(monkeypatch: pytest.MonkeyPatch) -> None:
     """OpenVINO as good as installed: what it would run, onnxruntime does."""
-    from biomux.engine import onnx, openvino, runtimes
+    from biomux.engine import onnx_session, openvino_session, runtimes
 
     monkeypatch.setattr(runtimes, "installed", lambda: True)
-    monkeypatch.setattr(openvino, "OpenVinoSession", onnx.OnnxSession)
+    monkeypatch.setattr(openvino_session, "OpenVinoSession", onnx_session.OnnxSession)
 
 
 def runtime_of(target: Path) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from biomux.engine import bundle, onnx_check
+from biomux.engine.bundle import onnx_check, reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ def remove(name: str) -> Callable[[Path], None]:
 
 def long_manifest(folder: Path) -> None:
     content = (folder / "manifest.json").read_text()
-    (folder / "manifest.json").write_text(content + " " * bundle.LARGEST_MANIFEST)
+    (folder / "manifest.json").write_text(content + " " * reader.LARGEST_MANIFEST)
 
 
 def deep(folder: Path) -> None:

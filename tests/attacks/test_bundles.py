@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import biomux
-from biomux.engine import onnx_check
-from biomux.engine.verify import verify
+from biomux.engine.bundle import onnx_check
+from biomux.engine.bundle.verify import verify
 from biomux.errors import BiomuxError, BundleError
 
 

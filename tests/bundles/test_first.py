@@ -15,7 +15,7 @@ import pytest
 import biomux
 from biomux import cli
 from biomux.document import Document
-from biomux.engine import verify
+from biomux.engine.bundle import verify
 from biomux.engine.load import find
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import pytest
 import tiny
 
 from biomux import cli, formats
-from biomux.cli import display
+from biomux.cli.ui import display
 from biomux.document import Document
 
 if TYPE_CHECKING:

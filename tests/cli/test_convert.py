@@ -334,7 +334,7 @@ def test_a_reader_that_goes_away_is_no_error(here: Path) -> None:
 def test_progress_counts_stored_bytes(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("biomux.cli.display.Progress.every", 0.0)
+    monkeypatch.setattr("biomux.cli.ui.display.Progress.every", 0.0)
     (here / "a.jsonl.gz").write_bytes(gzip.compress((GOOD % 1 * 1000).encode()))
     size = (here / "a.jsonl.gz").stat().st_size
     assert convert("a.jsonl.gz", "b.jsonl") == 0

@@ -6,14 +6,14 @@ import io
 
 import pytest
 
-from biomux.cli import display
+from biomux.cli.ui import display
 
 
 def test_progress_in_a_pipe_is_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("biomux.cli.display.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("biomux.cli.ui.display.time.monotonic", lambda: clock[0])
     with display.progress("reading", total=4_000_000, unit="bytes") as shown:
         for clock[0] in (4.0, 8.0, 12.0, 16.0):
             shown.advance(1_000_000)

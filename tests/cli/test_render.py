@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from biomux.cli import render
+from biomux.cli.ui import render
 from biomux.document import Document, Span
 
 TEXT = "mutations of breast cancer 1 gene in mice"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from corpora.samples import put
-from learn import invented
+from training import invented
 
 from biomux.cli import run as biomux
 
@@ -68,7 +68,7 @@ def told(folder: Path, name: str = "report.json") -> dict[str, Any]:
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs that were trained from now on."""
-    from biomux.learn import run
+    from biomux.training import run
 
     names: list[str] = []
     real: Callable[..., Any] = run.start
@@ -117,7 +117,7 @@ def test_a_member_that_fails_is_told_of_and_the_rest_goes_on(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from biomux.errors import TrainingError
-    from biomux.learn import run
+    from biomux.training import run
 
     real: Callable[..., Any] = run.start
 
@@ -141,7 +141,7 @@ def test_a_member_that_fails_is_told_of_and_the_rest_goes_on(
 def test_ctrl_c_ends_a_study_and_the_same_command_goes_on(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from biomux.learn import run
+    from biomux.training import run
 
     real: Callable[..., Any] = run.start
 
@@ -203,9 +203,9 @@ def test_transfer_trains_singles_and_pairs_and_says_who_helps_whom(
 def test_a_recipe_is_a_transfer_study_too_and_a_dry_run_leaves_nothing(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from biomux.learn import study_estimate
+    from biomux.studies import estimate
 
-    monkeypatch.setattr(study_estimate, "MEASURE", 0.05)
+    monkeypatch.setattr(estimate, "MEASURE", 0.05)
     arguments = ["--dry-run", "--corpora", "corpora", "-o", "nothing", "--tasks", "drugs,same"]
     assert biomux(["transfer", "both.yaml", *arguments]) == 0
     said = capsys.readouterr().out

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from learn import invented
+from training import invented
 
 from biomux.cli import run as biomux
-from biomux.cli import training
 from biomux.cli.train import next_folder
+from biomux.cli.ui import training_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,12 +57,12 @@ def test_ctrl_c_says_how_to_go_on(
 ) -> None:
     monkeypatch.chdir(place)
 
-    class Stops(training.Lines):
+    class Stops(training_output.Lines):
         def __call__(self, event: dict[str, Any]) -> None:
             if event["event"] == "step":
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "Lines", Stops)
+    monkeypatch.setattr(training_output, "Lines", Stops)
     assert biomux(["train", "recipe.yaml", "--run", "stopped"]) == 130
     assert "go on with: biomux train --resume stopped" in capsys.readouterr().err
     monkeypatch.undo()
@@ -143,7 +143,7 @@ def test_a_terminal_gets_a_bar_and_a_table(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("sys.stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
     step = {"event": "step", "total": 10, "epoch": 0, "pieces_per_second": 1234.0, "losses": {"genes [x]": 0.5}}
-    with training.shown() as show:
+    with training_output.shown() as show:
         show({"event": "start", "resumed": False})
         show({**step, "step": 1, "seconds": 2.0})
         show({**step, "step": 5, "seconds": 10.0})
@@ -183,7 +183,7 @@ def test_tensorboard_that_is_not_installed_is_told(
     monkeypatch.chdir(place)
     for name in [name for name in sys.modules if name.split(".")[0] == "tensorboard" or "utils.tensorboard" in name]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "biomux.learn.tensorboard", raising=False)
+    monkeypatch.delitem(sys.modules, "biomux.training.tensorboard", raising=False)
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     assert biomux(["train", "recipe.yaml", "--run", str(tmp_path / "run"), "--tensorboard"]) == 2
     said = capsys.readouterr().err

@@ -40,7 +40,7 @@ def test_without_a_shipped_bundle_that_is_said() -> None:
 
 
 def test_a_run_needs_the_train_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("biomux.learn")]:
+    for name in [name for name in sys.modules if name.startswith("biomux.training")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(UsageError, match=r"BX003.*biomux\[train\]"):

@@ -13,10 +13,11 @@ import tiny
 
 import biomux
 from biomux.document import Document
-from biomux.engine import bundle, runtimes
+from biomux.engine import runtimes
+from biomux.engine.bundle import reader
 from biomux.engine.packing import Batch, Specials, pack
 from biomux.errors import BundleError
-from biomux.text import pieces
+from biomux.text import tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def batches() -> list[Batch]:
     """One sentence, a batch of sentences, a batch of windows of the greatest length."""
     text = tiny.text(400)
-    whole = pieces.split(tiny.tokenizer(), text, [(0, len(text))])[0]
+    whole = tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
     made: list[Batch] = []
     for rows, size in ((1, 20), (16, 20), (8, tiny.LIMIT)):
         windows = [whole.window(7 * row, 7 * row + size) for row in range(rows)]
@@ -44,7 +45,7 @@ def batches() -> list[Batch]:
 
 
 def session(folder: Path, runtime: runtimes.Name = "openvino") -> Session:
-    found = bundle.read(folder)
+    found = reader.read(folder)
     return runtimes.open_session(found.graph, found.columns, threads=1, runtime=runtime)
 
 
@@ -110,7 +111,7 @@ def test_a_batch_without_words_has_no_rows(folder: Path, batches: list[Batch]) -
 
 
 def changed(folder: Path, name: str, value: float) -> bytes:
-    model = onnx.load_from_string(bundle.read(folder).graph)
+    model = onnx.load_from_string(reader.read(folder).graph)
     tensor = next(one for one in model.graph.initializer if one.name == name)
     tensor.raw_data = np.full(len(tensor.raw_data) // 4, value, np.float32).tobytes()
     content: bytes = model.SerializeToString()
@@ -119,14 +120,14 @@ def changed(folder: Path, name: str, value: float) -> bytes:
 
 @pytest.mark.parametrize("value", [float("nan"), 1e30])
 def test_numbers_that_are_none_are_refused(folder: Path, batches: list[Batch], value: float) -> None:
-    columns = bundle.read(folder).columns
+    columns = reader.read(folder).columns
     opened = runtimes.open_session(changed(folder, "heads.1.bias", value), columns, threads=1, runtime="openvino")
     with pytest.raises(BundleError, match=r"BX540.*no usable numbers"):
         opened.run(batches[0])
 
 
 def test_a_graph_that_does_not_open_is_an_error_of_ours(folder: Path, batches: list[Batch]) -> None:
-    columns = bundle.read(folder).columns
+    columns = reader.read(folder).columns
     with pytest.raises(BundleError, match="BX540: the runtime cannot open the graph"):
         runtimes.open_session(b"\x08\x0a", columns, runtime="openvino")
     beyond = replace(batches[0], ids=np.array(["a"]))

@@ -11,8 +11,8 @@ from biomux import formats
 from biomux.document import Answer, Document, Passage, Question
 from biomux.errors import FormatError
 from biomux.formats import of_bytes
+from biomux.formats._conformance import check_reader
 from biomux.formats.bioasq import FORMAT, read
-from biomux.formats.check import check_reader
 
 SNIPPETS = [
     {"text": "The p53 gene guards; P53 again.", "document": "u1", "offsetInBeginSection": 3},

@@ -12,7 +12,7 @@ import pytest
 from biomux.document import Document, Span
 from biomux.errors import FormatError
 from biomux.formats import Format, Loss, jsonl
-from biomux.formats.check import check_format
+from biomux.formats._conformance import check_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

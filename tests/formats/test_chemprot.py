@@ -11,7 +11,7 @@ from biomux import formats
 from biomux.document import Argument, Passage, Relation
 from biomux.errors import FormatError
 from biomux.formats import of_bytes, of_path
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 from biomux.formats.chemprot import FORMAT, read
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from biomux import formats
 from biomux.document import Argument, Document
 from biomux.errors import FormatError, UsageError
 from biomux.formats import of_bytes
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 from biomux.formats.ddi import FORMAT, read
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 from biomux.document import Document, Span
 from biomux.formats import guess, of_bytes, of_path
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 from biomux.formats.elucidata import FORMAT, read
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import pytest
 from biomux import cli, formats
 from biomux.document import Document
 from biomux.errors import UsageError
-from biomux.formats import FORMATS, Format, Loss, Source
-from biomux.formats.source import lines
+from biomux.formats import FORMATS, Format, Loss, Source, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

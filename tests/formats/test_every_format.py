@@ -1,4 +1,4 @@
-"""Every format in the table keeps the promises of `biomux.formats.check`.
+"""Every format in the table keeps the promises of `biomux.formats._conformance`.
 
 Ten examples a format and promise; BIOMUX_EXAMPLES=200 asks for more.
 """
@@ -16,7 +16,7 @@ from strategies import LINE_TEXT, NAMES, ODD_NAMES, TEXT, XML_TEXT, collections
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import UsageError
-from biomux.formats.check import check_format, check_round_trip
+from biomux.formats._conformance import check_format, check_round_trip
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from strategies import JSON, NAMES
 
 from biomux.errors import FormatError
-from biomux.formats import json_array, of_bytes
-from biomux.formats.json_array import items
+from biomux.formats import _json_array as json_array
+from biomux.formats import of_bytes
+from biomux.formats._json_array import items
 
 
 def values(data: bytes, **options: Any) -> list[Any]:

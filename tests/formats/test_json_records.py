@@ -11,7 +11,7 @@ from biomux import formats
 from biomux.document import Document, Passage
 from biomux.errors import FormatError
 from biomux.formats import json_records
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 
 LINES = b'{"id": 1, "text": "TP53 binds."}\n{"id": "b", "text": "MDM2.", "year": 1998}\n'
 ARRAY = b'[{"id": 1, "text": "TP53 binds."},\n {"id": "b", "text": "MDM2.", "year": 1998}]'

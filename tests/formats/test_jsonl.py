@@ -16,7 +16,7 @@ from biomux import formats
 from biomux.document import Argument, Document, Label, Question, Relation, Span
 from biomux.errors import FormatError
 from biomux.formats import jsonl
-from biomux.formats.record import _FIELDS
+from biomux.formats._record_read import _FIELDS
 
 SPECIFICATION = Path(__file__).parents[2] / "docs" / "jsonl.md"
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.errors import FormatError
-from biomux.formats import of_bytes
-from biomux.formats import source as module
-from biomux.formats.source import lines
+from biomux.formats import _source as module
+from biomux.formats import lines, of_bytes
 
 PIECES = st.sampled_from(["a", "é", "𝛼", "\n", "\r\n", "\r", "\x0c", "\u2028", "\ufeff", "\t", " "])
 

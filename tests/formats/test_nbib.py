@@ -10,7 +10,7 @@ from streams import endless
 from biomux import formats
 from biomux.document import Document, Passage
 from biomux.formats import nbib
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 
 if TYPE_CHECKING:
     from biomux.errors import FormatError

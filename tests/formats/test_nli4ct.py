@@ -14,7 +14,7 @@ from biomux import formats
 from biomux.document import Label, Passage
 from biomux.errors import FormatError
 from biomux.formats import of_bytes, of_path
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 from biomux.formats.nli4ct import FORMAT, read
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from biomux import formats
 from biomux.document import Document, Label
 from biomux.errors import FormatError
 from biomux.formats import Loss, of_bytes
-from biomux.formats.check import check_format
+from biomux.formats._conformance import check_format
 from biomux.formats.pairs import FORMAT, read, write
 
 BIOSSES = 'pair_id\tsent1\tsent2\tscore\n7\tKRAS is mutated.\tA gene mutates.\t2.5\n8\t"Quoted\tβ-actin\t0\n'

@@ -11,8 +11,8 @@ from biomux import formats
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
 from biomux.formats import of_bytes, of_path
-from biomux.formats.check import check_reader
-from biomux.formats.json_object import members
+from biomux.formats._conformance import check_reader
+from biomux.formats._json_object import members
 from biomux.formats.pubmedqa import FORMAT, read
 
 if TYPE_CHECKING:

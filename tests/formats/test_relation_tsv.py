@@ -13,7 +13,7 @@ from biomux import formats
 from biomux.document import Document, Label, Span
 from biomux.errors import FormatError
 from biomux.formats import Loss, of_bytes
-from biomux.formats.check import check_format
+from biomux.formats._conformance import check_format
 from biomux.formats.relation_tsv import FORMAT, read, tags, write
 
 SENTENCE = 'Variants of @GENE$ were "not" found in @DISEASE$.'

@@ -8,7 +8,7 @@ from biomux import formats
 from biomux.document import Document, Label
 from biomux.errors import FormatError
 from biomux.formats import of_bytes
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 from biomux.formats.rqe import FORMAT, read
 
 XML = """<?xml version="1.0" encoding="UTF-8"?>

@@ -8,7 +8,7 @@ from biomux import formats
 from biomux.document import Document, Label
 from biomux.errors import FormatError
 from biomux.formats import hoc, of_bytes, rct
-from biomux.formats.check import check_reader
+from biomux.formats._conformance import check_reader
 
 NO = "0_0,1_0,2_0,3_0,4_0,5_0,6_0,7_0,8_0,9_0"
 TWO = "0_0,1_0,2_0,3_0,4_1,5_0,6_0,7_0,8_1,9_0"

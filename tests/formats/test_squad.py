@@ -15,7 +15,7 @@ from biomux import formats
 from biomux.document import Answer, Document, Question
 from biomux.errors import FormatError
 from biomux.formats import Loss, of_bytes
-from biomux.formats.check import check_format
+from biomux.formats._conformance import check_format
 from biomux.formats.squad import FORMAT, HOLDS, place, read, write
 
 CONTEXT = "Zoonotic viruses jump. The viruses of bats jump most."

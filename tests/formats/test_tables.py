@@ -13,7 +13,7 @@ from biomux import formats
 from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
 from biomux.formats import Loss, csv_table, tsv_table
-from biomux.formats.check import check_garbage
+from biomux.formats._conformance import check_garbage
 from biomux.formats.entity_table import COLUMNS
 
 if TYPE_CHECKING:

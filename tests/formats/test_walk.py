@@ -11,7 +11,7 @@ import pytest
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import UsageError
-from biomux.formats.source import files
+from biomux.formats import files
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import FormatError
-from biomux.formats.wide import wide_encoding
+from biomux.formats._wide_encoding import wide_encoding
 
 if TYPE_CHECKING:
     from pathlib import Path

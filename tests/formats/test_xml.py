@@ -14,7 +14,7 @@ from streams import endless
 from biomux import formats
 from biomux.errors import FormatError
 from biomux.formats import of_bytes
-from biomux.formats.xml import MAX_TEXT, attribute, characters, elements, escape
+from biomux.formats._xml import MAX_TEXT, attribute, characters, elements, escape
 
 
 def texts(data: bytes, *tags: str) -> list[str]:

@@ -10,10 +10,10 @@ from biomux.errors import RecipeError
 from biomux.recipes.settings import checked
 
 pytest.importorskip("torch")
-from biomux.learn.heads import HEADS
-from biomux.learn.plan import Draw
-from biomux.learn.regimes import REGIMES
 from biomux.tasks import TASKS
+from biomux.training.heads import HEADS
+from biomux.training.plan import Draw
+from biomux.training.regimes import REGIMES
 
 
 @pytest.mark.parametrize(

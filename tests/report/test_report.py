@@ -16,11 +16,12 @@ from biomux import __version__
 from biomux.cli import run
 from biomux.document import Document, Span
 from biomux.errors import BiomuxError, ScoreError
-from biomux.report import charts, cost, journal, report, score_sections, scored
-from biomux.report.beside import beside, comparable, ours
-from biomux.report.compare import systems_of
-from biomux.report.files import score_files
-from biomux.report.negative_transfer import contrasts
+from biomux.evaluation import score_folder
+from biomux.evaluation.compare import systems_of
+from biomux.evaluation.negative_transfer import contrasts
+from biomux.evaluation.prediction_files import score_files
+from biomux.report import charts, cost, journal, report, score_sections
+from biomux.report.beside_published import beside, comparable, ours
 from biomux.report.page_html import html
 from biomux.report.page_markdown import markdown
 
@@ -88,7 +89,7 @@ def scores(tmp_path: Path) -> Callable[..., str]:
         place = tmp_path / name
         place.mkdir()
         columns = [score_files(GOLD, predicted, name=corpus, folder=place) for corpus in corpora]
-        scored.write_scores(place, scored.to_json(more.get("system", name), columns))
+        score_folder.write_scores(place, score_folder.to_json(more.get("system", name), columns))
         return str(place)
 
     return write
@@ -196,7 +197,7 @@ def test_evil_names_and_texts_are_escaped(tmp_path: Path, trained: Path) -> None
         "corpus": EVIL,
         "signature": f"biomux:1|x:{EVIL}",
     }
-    scored.write_scores(place, scored.to_json(EVIL, [column]))
+    score_folder.write_scores(place, score_folder.to_json(EVIL, [column]))
     entries = trained / "journal.jsonl"
     entries.write_text(entries.read_text().replace('"pills"', json.dumps(EVIL)))
     (trained / "recipe.yaml").write_text(json.dumps({"name": EVIL, "about": EVIL, "tasks": {EVIL: {}}}))

@@ -19,7 +19,7 @@ from biomux.scoring.calibration import (
     threshold_for,
     thresholds,
 )
-from biomux.scoring.honest import (
+from biomux.scoring.temperature import (
     COLDEST,
     HOTTEST,
     Temperature,

@@ -15,8 +15,8 @@ from biomux.cli import run
 from biomux.document import Argument, Document, Relation, Span
 from biomux.scoring import relations
 from biomux.scoring.relations import links, score
-from biomux.scoring.sheet import Sheet
-from biomux.tasks import sheet as task_sheet
+from biomux.scoring.score_sheet import Sheet
+from biomux.tasks import task_sheet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.errors import ScoreError, UsageError
+from biomux.scoring.document_rows import Rows, compare_rows, figure_of, numbers, pearson_of, read_rows
 from biomux.scoring.numbers import pearson
-from biomux.scoring.rows import Rows, compare_rows, figure_of, numbers, pearson_of, read_rows
 from biomux.scoring.significance import compare, compare_means
 
 

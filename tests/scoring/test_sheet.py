@@ -10,8 +10,8 @@ from scoring.strategies import pairs as span_pairs
 
 from biomux.document import Answer, Document, Label, Question, Span
 from biomux.errors import ScoreError
-from biomux.scoring.documents import document_counts
-from biomux.scoring.sheet import Sheet
+from biomux.scoring.document_counts import document_counts
+from biomux.scoring.score_sheet import Sheet
 from biomux.scoring.spans import score
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from biomux.document import Document, Span
 from biomux.errors import ScoreError, UsageError
 from biomux.scoring.counts import Counts, Spread
-from biomux.scoring.documents import DocumentCounts, count_row, document_counts
+from biomux.scoring.document_counts import DocumentCounts, count_row, document_counts
 from biomux.scoring.significance import (
     compare,
     compare_documents,

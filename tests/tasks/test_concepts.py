@@ -11,11 +11,11 @@ import pytest
 import tiny
 
 from biomux import corpora, formats
-from biomux.scoring.rows import figure_of
-from biomux.tasks.check import check_task
+from biomux.scoring.document_rows import figure_of
+from biomux.tasks.conformance import check_task
 from biomux.tasks.relation import Relations
-from biomux.tasks.rows import rows_of
-from biomux.tasks.sheet import sheet_of
+from biomux.tasks.task_rows import rows_of
+from biomux.tasks.task_sheet import sheet_of
 
 if TYPE_CHECKING:
     from pathlib import Path

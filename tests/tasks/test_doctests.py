@@ -8,14 +8,14 @@ import pkgutil
 
 import pytest
 
-import biomux.learn
 import biomux.tasks
+import biomux.training
 
 MODULES = [
     *(f"biomux.tasks.{found.name}" for found in pkgutil.iter_modules(biomux.tasks.__path__)),
-    "biomux.learn.plan",
-    "biomux.learn.same_texts",
-    "biomux.learn.optimizers",
+    "biomux.training.plan",
+    "biomux.training.shared_texts",
+    "biomux.training.optimizers",
 ]
 
 

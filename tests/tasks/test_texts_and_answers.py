@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.document import Answer, Document, Label, Question
-from biomux.tasks import TASKS, restored, texts
-from biomux.tasks.answers import Answers
+from biomux.tasks import TASKS, restored, text_inputs
 from biomux.tasks.classification import Classification
+from biomux.tasks.question_answering import Answers
 from biomux.tasks.similarity import Similarity
 
 
@@ -23,18 +23,18 @@ def test_pairs_are_shortened_one_piece_at_a_time_from_the_longer_side(left: int,
     first, second = list(range(left)), list(range(right))
     while len(first) + len(second) > room:
         (first if len(first) > len(second) else second).pop()
-    assert texts.shares(left, right, room) == (len(first), len(second))
+    assert text_inputs.shares(left, right, room) == (len(first), len(second))
 
 
 def test_a_pair_fits_the_limit_and_says_what_it_lost() -> None:
     document = Document("1", tiny.text(50), pair=tiny.text(10, seed=2))
     counts: Counter[str] = Counter()
-    reading = texts.pair(document, tiny.tokenizer(), limit=30, counts=counts)
+    reading = text_inputs.pair(document, tiny.tokenizer(), limit=30, counts=counts)
     assert reading is not None
     assert reading.size == 32
     assert counts["pairs shortened"] == 1
     assert counts["pieces cut from pairs"] > 0
-    assert texts.pair(Document("2", "the"), tiny.tokenizer(), limit=30, counts=counts) is None
+    assert text_inputs.pair(Document("2", "the"), tiny.tokenizer(), limit=30, counts=counts) is None
     assert counts["documents without a pair"] == 1
 
 

@@ -21,7 +21,7 @@ from biomux import formats
 from biomux.document import Document
 from biomux.engine import load, machine, runtimes
 from biomux.engine import threads as all_threads
-from biomux.engine.verify import TEXTS
+from biomux.engine.bundle.verify import TEXTS
 from biomux.errors import AnnotateError
 
 if TYPE_CHECKING:

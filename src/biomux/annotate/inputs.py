@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import BiomuxError, FormatError, UnreadableError, UsageError
-from biomux.formats.source import files, is_archive, of_source, position, stored_size
-from biomux.formats.walk import ignore_unread
+from biomux.formats import files, ignore_unread, is_archive, of_source, position, stored_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

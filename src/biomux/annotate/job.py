@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
 from biomux.errors import AnnotateError, UsageError
-from biomux.formats.source import target
+from biomux.formats import target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,7 @@ from biomux.annotate.work import Work, done, write
 from biomux.annotate.workers import annotate_parts
 from biomux.engine.threads import usable_cores
 from biomux.errors import AnnotateError, FormatError, UsageError
-from biomux.formats import Loss
-from biomux.formats.source import folder_target, target
+from biomux.formats import Loss, folder_target, target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -66,10 +66,11 @@ class Settings:
         """The types that are not given out since they were never as precise as is asked for."""
         if self.precision is None or self.types is not None:
             return ()
-        from biomux.engine import bundle, choice, load
+        from biomux.engine import load, query
+        from biomux.engine.bundle import reader
 
-        found = bundle.read(load.find(self.bundle))
-        return choice.choose(
+        found = reader.read(load.find(self.bundle))
+        return query.choose(
             found.tasks,
             found.merges,
             found.curves,
@@ -84,11 +85,12 @@ class Settings:
         """The checksum of the bundle: of its manifest, which has those of all its files."""
         import hashlib
 
-        from biomux.engine import bundle, load
+        from biomux.engine import load
+        from biomux.engine.bundle import reader
 
         folder = load.find(self.bundle)
-        bundle.read_manifest(folder)
-        return hashlib.sha256((folder / bundle.MANIFEST).read_bytes()).hexdigest()
+        reader.read_manifest(folder)
+        return hashlib.sha256((folder / reader.MANIFEST).read_bytes()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """What decides the output, as JSON values: the same settings give the same value."""

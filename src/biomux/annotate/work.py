@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from biomux import formats
 from biomux.annotate.parts import Failures
 from biomux.annotate.tally import Tally
-from biomux.formats.source import of_bytes, target
+from biomux.formats import of_bytes, target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -25,9 +25,9 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-from biomux import quiet
-from biomux.cli import streams
-from biomux.cli.display import sentence
+from biomux import early_interrupt
+from biomux.cli.ui import streams
+from biomux.cli.ui.display import sentence
 from biomux.errors import BiomuxError, UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class _Lazy(TyperGroup):
         if args and args[0] in COMMANDS:
             _import_undisturbed("orjson")
             self.commands[args[0]] = load(args[0], markup=_markup())
-        quiet.release()
+        early_interrupt.release()
         return super().resolve_command(ctx, args)
 
 
@@ -134,7 +134,7 @@ def _invoke(arguments: list[str]) -> int:
 
 def main() -> NoReturn:
     """The command, its modules being imported; `biomux.__main__` calls it."""
-    quiet.hold()
+    early_interrupt.hold()
     streams.replace_closed()
     if "_BIOMUX_COMPLETE" in os.environ:
         build().main(prog_name="biomux")
@@ -143,7 +143,7 @@ def main() -> NoReturn:
     streams.name_stdout()
     signal.signal(signal.SIGTERM, _terminated)
     code = run(sys.argv[1:])
-    quiet.hold()  # what Python still does when it ends is not worth a traceback either
+    early_interrupt.hold()  # what Python still does when it ends is not worth a traceback either
     sys.exit(code)
 
 

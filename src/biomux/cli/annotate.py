@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from biomux import formats
-from biomux.cli.display import note, progress, sentence
 from biomux.cli.options import OnError
-from biomux.cli.tally import Losses, stop_at
+from biomux.cli.ui.display import note, progress, sentence
+from biomux.cli.ui.loss_tally import Losses, stop_at
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def _job(
 
 def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
     from biomux.annotate.job import for_entities
-    from biomux.cli import show
+    from biomux.cli.ui import show
 
     shown = {"terminal": show.terminal, "plain": show.plain}
     if way in shown:

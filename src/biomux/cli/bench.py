@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from biomux.cli.display import note, table
+from biomux.cli.ui.display import note, table
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:

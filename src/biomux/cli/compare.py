@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from biomux.report.compare import Result, System
+    from biomux.evaluation.compare import Result, System
 
 
 class Bars(StrEnum):
@@ -83,11 +83,11 @@ def command(
     import json
     from contextlib import nullcontext
 
-    from biomux.cli.display import note, table
+    from biomux.cli.ui.display import note, table
     from biomux.errors import UsageError
-    from biomux.formats.source import folder_target
-    from biomux.report import compare
-    from biomux.report.negative_transfer import contrast_line, contrast_table, contrasts
+    from biomux.evaluation import compare
+    from biomux.evaluation.negative_transfer import contrast_line, contrast_table, contrasts
+    from biomux.formats import folder_target
 
     systems: list[System] = compare.systems_of(folders or [])
     if published:
@@ -125,8 +125,8 @@ def command(
 
 
 def _show(result: Result) -> None:
-    from biomux.cli.display import table
-    from biomux.report.comparison_tables import (
+    from biomux.cli.ui.display import table
+    from biomux.evaluation.comparison_tables import (
         difference_line,
         difference_table,
         pair_table,

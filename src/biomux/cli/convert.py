@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from biomux import formats
-from biomux.cli.display import note, progress
 from biomux.cli.options import OnError
-from biomux.cli.reading import Reading, option_pairs
-from biomux.cli.tally import Deletions, Losses, Skips, stop_at
+from biomux.cli.ui.display import note, progress
+from biomux.cli.ui.loss_tally import Deletions, Losses, Skips, stop_at
+from biomux.cli.ui.reading import Reading, option_pairs
 from biomux.errors import FormatError, UsageError
-from biomux.formats.source import files, folder_target, is_archive, stored_size, target
-from biomux.formats.walk import ignore_unread
+from biomux.formats import files, folder_target, ignore_unread, is_archive, stored_size, target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

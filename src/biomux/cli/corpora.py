@@ -11,7 +11,7 @@ from biomux.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from biomux.cli.display import Progress
+    from biomux.cli.ui.display import Progress
     from biomux.corpora.card import Card
     from biomux.corpora.check import Result
     from biomux.document import Document
@@ -52,7 +52,7 @@ def list_(
         biomux corpora list
         biomux corpora list --task ner
     """
-    from biomux.cli.display import table
+    from biomux.cli.ui.display import table
     from biomux.corpora import catalogue
 
     cards = list(catalogue.cards())
@@ -87,7 +87,7 @@ def show(name: str = _NAME, as_json: bool = _JSON) -> None:
         biomux corpora show bc5cdr
         biomux corpora show elucidata-tissue --json
     """
-    from biomux.cli.display import table
+    from biomux.cli.ui.display import table
     from biomux.corpora import catalogue
 
     card = catalogue.card(name)
@@ -126,7 +126,7 @@ def stats(
         biomux corpora stats bc5cdr
         biomux corpora stats "bc5cdr[Chemical]" --split train
     """
-    from biomux.cli.display import progress
+    from biomux.cli.ui.display import progress
     from biomux.corpora import corpus
     from biomux.corpora.stats import count
 
@@ -157,7 +157,7 @@ def fetch(
         biomux corpora fetch bc5cdr ncbi-disease
         biomux corpora fetch jnlpba --corpora ~/corpora --dry-run
     """
-    from biomux.cli.display import progress, table
+    from biomux.cli.ui.display import progress, table
     from biomux.corpora import catalogue, corpus, directory
     from biomux.corpora import fetch as fetching
     from biomux.errors import CorpusError
@@ -209,7 +209,7 @@ def check(
         biomux corpora check ~/corpora
         biomux corpora check --only bc5cdr --quick
     """
-    from biomux.cli.display import progress, table
+    from biomux.cli.ui.display import progress, table
     from biomux.corpora import catalogue, check
     from biomux.corpora import directory as places
 
@@ -238,7 +238,7 @@ def _result_rows(result: Result) -> list[tuple[str, str, str, str]]:
 
 def _counts_table(found: dict[str, Any]) -> None:
     """Totals of each split, then the types and labels."""
-    from biomux.cli.display import table
+    from biomux.cli.ui.display import table
     from biomux.corpora.stats import flat
 
     totals = {split: flat(counts) for split, counts in found.items()}

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from biomux.report.columns import Column
+    from biomux.evaluation.columns import Column
 
 
 def command(
@@ -92,16 +92,16 @@ def command(
     from contextlib import nullcontext
 
     import biomux
-    from biomux.cli.display import note, progress
-    from biomux.cli.scores import listed, show
-    from biomux.engine.bundle import MANIFEST
+    from biomux.cli.ui.display import note, progress
+    from biomux.cli.ui.score_output import listed, show
+    from biomux.engine.bundle.reader import MANIFEST
     from biomux.engine.load import find
     from biomux.engine.runtimes import REFERENCE
     from biomux.errors import UsageError
-    from biomux.formats.source import folder_target
-    from biomux.report import card as cards
-    from biomux.report import columns, evaluate, scored
-    from biomux.report.model_heads import heads_of, unscored
+    from biomux.evaluation import card_scores as cards
+    from biomux.evaluation import columns, evaluate, score_folder
+    from biomux.evaluation.model_heads import heads_of, unscored
+    from biomux.formats import folder_target
     from biomux.scoring import mapping
 
     if heads and types:
@@ -142,9 +142,11 @@ def command(
                     tick=lambda: bar.advance(1),
                 )
             )
-        content = scored.to_json(output.name if output else folder.resolve().name, found, model=folder.resolve().name)
+        content = score_folder.to_json(
+            output.name if output else folder.resolve().name, found, model=folder.resolve().name
+        )
         if place is not None:
-            scored.write_scores(place, content)
+            score_folder.write_scores(place, content)
     if card:
         cards.put(folder, content, notes=said)
     show(content, errors=errors, as_json=as_json)

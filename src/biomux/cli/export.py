@@ -55,12 +55,12 @@ def command(
         biomux export runs/first bundles/quick --precision int8 --no-gate
         biomux export runs/first-final bundles/first --chosen-on runs/first
     """
-    from biomux.cli.display import amount, note, table
+    from biomux.cli.ui.display import amount, note, table
 
     if bundle.resolve() == run.resolve():
         raise UsageError("BX001", "RUN and BUNDLE are the same folder", hint="name a folder that is not there yet")
     try:
-        from biomux.learn.export import export
+        from biomux.training.export import export
     except ModuleNotFoundError as error:
         raise UsageError(
             "BX003", f"to export, the package {error.name!r} is needed", hint="install biomux[train]"

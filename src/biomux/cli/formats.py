@@ -15,7 +15,7 @@ def command() -> None:
         biomux formats | cut -f1
     """
     from biomux import formats
-    from biomux.cli.display import table
+    from biomux.cli.ui.display import table
 
     rows = []
     for name in formats.names():

@@ -46,8 +46,8 @@ def command(
         biomux report mtl=scores/mtl --baseline scores/tissue-alone --baseline scores/strain-alone -o report
         biomux report studies/transfer -o report
     """
-    from biomux.cli.display import note
-    from biomux.formats.source import folder_target
+    from biomux.cli.ui.display import note
+    from biomux.formats import folder_target
     from biomux.report import report
 
     with folder_target(output) as place:

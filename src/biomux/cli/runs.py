@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biomux.cli.display import duration, table
+from biomux.cli.ui.display import duration, table
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def describe(folder: Path) -> dict[str, Any]:
 
 def _state(folder: Path, events: list[dict[str, Any]]) -> str:
     """Running if a living process holds the lock; otherwise as the journal ends. One that was killed could not say so: it is stopped."""
-    from biomux.learn.lock import alive, read
+    from biomux.training.lock import alive, read
 
     holder = read(folder)
     if holder is not None and alive(holder):

@@ -72,11 +72,11 @@ def command(
     from contextlib import nullcontext
 
     from biomux import formats
-    from biomux.cli.display import progress
-    from biomux.cli.scores import listed, show
+    from biomux.cli.ui.display import progress
+    from biomux.cli.ui.score_output import listed, show
     from biomux.errors import FormatError, UsageError
-    from biomux.formats.source import folder_target
-    from biomux.report import files, scored
+    from biomux.evaluation import prediction_files, score_folder
+    from biomux.formats import folder_target
     from biomux.scoring import mapping
 
     if gold == "-":
@@ -93,20 +93,20 @@ def command(
             raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
 
     with folder_target(output) if output else nullcontext() as place, progress("scoring") as bar:
-        column = files.score_files(
+        column = prediction_files.score_files(
             read(gold, gold_format, "--gold-format"),
             read(predicted, predicted_format, "--predicted-format"),
             name=title,
             types=mapping.parse(",".join(map_)) if map_ else None,
             negative=listed(negative) or (),
             directed=directed,
-            pieces=files.tokenizer_pieces(tokenizer) if tokenizer else None,
+            pieces=prediction_files.tokenizer_pieces(tokenizer) if tokenizer else None,
             examples=max(errors, 5),
             folder=place,
             tick=lambda: bar.advance(1),
         )
         system = output.name if output else Path(predicted).name
-        content = scored.to_json(system, [column])
+        content = score_folder.to_json(system, [column])
         if place is not None:
-            scored.write_scores(place, content)
+            score_folder.write_scores(place, content)
     show(content, errors=errors, as_json=as_json)

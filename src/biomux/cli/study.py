@@ -50,38 +50,38 @@ def command(
 
         biomux study mine.yaml --seeds 1,2,3,4,5
     """
-    from biomux.cli import studying
-    from biomux.cli.display import note
     from biomux.cli.train import needs_torch
-    from biomux.recipes.members import of_study
-    from biomux.recipes.study import read_study
+    from biomux.cli.ui import study_output
+    from biomux.cli.ui.display import note
+    from biomux.studies.members import of_study
+    from biomux.studies.schema import read_study
 
     found, place = read_study(study)
     if seeds is not None or quick:
-        chosen = studying_seeds(seeds) if seeds is not None else found.seeds[: studying.QUICK_SEEDS]
+        chosen = studying_seeds(seeds) if seeds is not None else found.seeds[: study_output.QUICK_SEEDS]
         found = found.model_copy(update={"seeds": chosen})
-    scoring = studying.scoring_of(found.score, split)
+    scoring = study_output.scoring_of(found.score, split)
     with needs_torch():
-        from biomux.learn import study as studies
+        from biomux.studies import run as studies
     said: list[str] = []
     name = f"{found.name}-quick" if quick else found.name
     folder = output or Path("studies") / name
-    small = studying.smaller(said) if quick else None
+    small = study_output.smaller(said) if quick else None
     members = of_study(found, place=place, settings=settings or [], small=small, folder=folder)
     for change in said:
         note(f"quick: {change}")
     described = {**found.model_dump(mode="json"), "name": name, "settings": list(settings or [])}
     if dry_run:
-        from biomux.learn.study_estimate import plan
+        from biomux.studies.estimate import plan
 
         studies.check(members, folder, scoring=scoring, directory=corpora)
-        studying.show_plan(
+        study_output.show_plan(
             plan(
                 members, scoring=scoring, folder=folder, directory=corpora, listen=lambda one: note(f"measuring {one}")
             )
         )
         return
-    with studying.stoppable(), studying.followed(members) as listen:
+    with study_output.stoppable(), study_output.followed(members) as listen:
         outcomes = studies.run_study(
             described, members, folder, kind="study", scoring=scoring, keep=found.keep, directory=corpora, listen=listen
         )
@@ -90,8 +90,8 @@ def command(
     if any(one.state == "done" for one in outcomes.values()):
         _report(folder)
     print(folder)
-    if studying.failures(outcomes):
-        raise typer.Exit(studying.FAILED)
+    if study_output.failures(outcomes):
+        raise typer.Exit(study_output.FAILED)
 
 
 def studying_seeds(given: str) -> tuple[int, ...]:
@@ -110,11 +110,12 @@ def studying_seeds(given: str) -> tuple[int, ...]:
 
 
 def _report(folder: Path) -> None:
-    from biomux.cli.display import note, table
-    from biomux.cli.studying import write_report
-    from biomux.report import study, study_page
+    from biomux.cli.ui.display import note, table
+    from biomux.cli.ui.study_output import write_report
+    from biomux.report import study_page
+    from biomux.studies import findings
 
-    content: Mapping[str, Any] = study.report(study.read(folder))
+    content: Mapping[str, Any] = findings.report(findings.read(folder))
     page = study_page.page(content)
     write_report(folder, content, page)
     from biomux.report.blocks import Grid

@@ -50,8 +50,8 @@ def map_command(
 
     import numpy as np
 
-    from biomux.cli.display import table
-    from biomux.formats.source import folder_target
+    from biomux.cli.ui.display import table
+    from biomux.formats import folder_target
 
     vectors: dict[str, Any] = {}
     found = gathered(runs, corpora, examples, keep=vectors)
@@ -83,17 +83,17 @@ def gathered(
     """The map of all tasks of some runs; tasks of one name in several runs are told apart by their run. `keep` gets the vectors."""
     import numpy as np
 
-    from biomux.cli.display import progress
     from biomux.cli.train import needs_torch
+    from biomux.cli.ui.display import progress
     from biomux.errors import UsageError
-    from biomux.report.task_map import project
+    from biomux.studies.task_map import project
 
     with needs_torch():
-        from biomux.learn import embeddings
+        from biomux.training import task_embeddings
     found = []
     with progress("tasks", total=len(runs), unit="runs") as bar:
         for run in runs:
-            made = embeddings.of_run_tasks(run, directory=corpora, examples=examples)
+            made = task_embeddings.of_run_tasks(run, directory=corpora, examples=examples)
             found += [(run, vector) for vector in made]
             bar.advance(1)
     names = [vector.task for _, vector in found]
@@ -105,5 +105,5 @@ def gathered(
         keep.update(values)
     kinds = {label: vector.kind for label, (_, vector) in zip(labels, found, strict=True)}
     most = max((vector.examples for _, vector in found), default=0)
-    method = embeddings.METHOD.format(examples=f"at most {most}")
+    method = task_embeddings.METHOD.format(examples=f"at most {most}")
     return project(list(values), np.stack(list(values.values())), kinds=kinds, method=method)

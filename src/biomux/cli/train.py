@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biomux.cli.display import duration, note, table
+from biomux.cli.ui.display import duration, note, table
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,19 +57,19 @@ def command(
         biomux train --resume runs/a-mtl-1
     """
     with needs_torch():
-        from biomux.learn import run as runs
+        from biomux.training import run as runs
     given = settings or []
     folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _begun(recipe, run, given, quick)
     if dry_run:
         _plan(chosen, corpora)
         return
     kept = runs.directory_of(folder) if resume and corpora is None else corpora
-    from biomux.cli.training import shown
+    from biomux.cli.ui.training_output import shown
 
     listeners: list[Callable[[dict[str, Any]], None]] = []
     if tensorboard and runs.writes():
         with needs_torch("tensorboard"):
-            from biomux.learn.tensorboard import writer
+            from biomux.training.tensorboard import writer
 
             listeners.append(writer(folder))
     try:
@@ -102,7 +102,7 @@ def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tup
         )
     if quick:
         with needs_torch():
-            from biomux.learn.encoders.at_hand import at_hand
+            from biomux.training.encoders.availability import at_hand
         recipe, changes = quickly.quick(recipe, at_hand=at_hand)
         note(f"quick: {'; '.join(changes)}")
     return run or next_folder(Path("runs"), recipe.name), recipe
@@ -135,7 +135,7 @@ def _plan(recipe: Recipe, corpora: Path | None) -> None:
     """Print what a run would do."""
     import yaml
 
-    from biomux.learn.estimate import estimate
+    from biomux.training.time_estimate import estimate
 
     found = estimate(recipe, directory=corpora)
     print(yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, allow_unicode=True))

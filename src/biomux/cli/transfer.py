@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from biomux.recipes.members import Member
+    from biomux.studies.members import Member
 
 
 def command(
@@ -60,44 +60,44 @@ def command(
 
         biomux transfer b/refine --tasks chemprot,ddi,nli4ct --quick
     """
-    from biomux.cli import studying
-    from biomux.cli.display import note
     from biomux.cli.study import studying_seeds
     from biomux.cli.train import needs_torch
-    from biomux.recipes.members import of_transfer
-    from biomux.recipes.study import read_transfer
+    from biomux.cli.ui import study_output
+    from biomux.cli.ui.display import note
+    from biomux.studies.members import of_transfer
+    from biomux.studies.schema import read_transfer
 
     found, place = read_transfer(recipe)
     changes: dict[str, Any] = {}
     if seeds is not None:
         changes["seeds"] = studying_seeds(seeds)
     elif quick:
-        changes["seeds"] = found.seeds[: studying.QUICK_SEEDS]
+        changes["seeds"] = found.seeds[: study_output.QUICK_SEEDS]
     if tasks is not None:
         changes["tasks"] = tuple(one.strip() for one in tasks.split(",") if one.strip())
     found = found.model_copy(update=changes)
-    scoring = studying.scoring_of(found.score, split)
+    scoring = study_output.scoring_of(found.score, split)
     with needs_torch():
-        from biomux.learn import study as studies
+        from biomux.studies import run as studies
     said: list[str] = []
     name = f"{found.name}-quick" if quick else found.name
     folder = output or Path("studies") / name
-    small = studying.smaller(said) if quick else None
+    small = study_output.smaller(said) if quick else None
     members = of_transfer(found, place=place, settings=settings or [], small=small)
     for change in said:
         note(f"quick: {change}")
     described = {**found.model_dump(mode="json"), "name": name, "settings": list(settings or [])}
     if dry_run:
-        from biomux.learn.study_estimate import plan
+        from biomux.studies.estimate import plan
 
         studies.check(members, folder, scoring=scoring, directory=corpora)
-        studying.show_plan(
+        study_output.show_plan(
             plan(
                 members, scoring=scoring, folder=folder, directory=corpora, listen=lambda one: note(f"measuring {one}")
             )
         )
         return
-    with studying.stoppable(), studying.followed(members) as listen:
+    with study_output.stoppable(), study_output.followed(members) as listen:
         outcomes = studies.run_study(
             described,
             members,
@@ -115,8 +115,8 @@ def command(
     if any(len(member.recipe.tasks) == 1 for member in done):
         _report(folder, mapped)
     print(folder)
-    if studying.failures(outcomes):
-        raise typer.Exit(studying.FAILED)
+    if study_output.failures(outcomes):
+        raise typer.Exit(study_output.FAILED)
 
 
 def _map(members: Sequence[Member], folder: Path, corpora: Path | None, examples: int) -> dict[str, Any] | None:
@@ -132,12 +132,13 @@ def _map(members: Sequence[Member], folder: Path, corpora: Path | None, examples
 
 
 def _report(folder: Path, mapped: dict[str, Any] | None) -> None:
-    from biomux.cli.display import table
-    from biomux.cli.studying import write_report
-    from biomux.report import study, transfer, transfer_page
+    from biomux.cli.ui.display import table
+    from biomux.cli.ui.study_output import write_report
+    from biomux.report import transfer_page
     from biomux.report.blocks import Grid
+    from biomux.studies import findings, transfer
 
-    content = transfer.report(study.read(folder), map=mapped)
+    content = transfer.report(findings.read(folder), map=mapped)
     page = transfer_page.page(content)
     write_report(folder, content, page)
     for sentence in content["advice"]:

@@ -22,9 +22,9 @@ def command(
         biomux verify bundles/first
         biomux verify && echo fine
     """
-    from biomux.cli.display import note, table
+    from biomux.cli.ui.display import note, table
+    from biomux.engine.bundle.verify import verify
     from biomux.engine.load import find
-    from biomux.engine.verify import verify
 
     folder = find(bundle)
     checks = list(verify(folder))

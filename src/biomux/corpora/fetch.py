@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from biomux.corpora.check import damage
 from biomux.corpora.directory import locate
 from biomux.errors import CorpusError
-from biomux.formats.source import of_path, target
+from biomux.formats import of_path, target
 
 if TYPE_CHECKING:
     from collections.abc import Callable

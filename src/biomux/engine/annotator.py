@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biomux.document import Document
-from biomux.engine import at_once, choice, coverage, stretches
-from biomux.engine.asking import ask
+from biomux.engine import coverage, parallel, query, text_blocks
 from biomux.engine.packing import BUDGET, Specials, pack
+from biomux.engine.task_runner import ask
 from biomux.errors import AnnotateError, BiomuxError, UsageError
 from biomux.tasks.tagging import reading_ranges
 from biomux.text import abbreviations as text_abbreviations
-from biomux.text import pieces as text_pieces
+from biomux.text import tokens as text_pieces
 from biomux.text.windows import Window, windows
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Range, Span
-    from biomux.engine.choice import Choice
+    from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.query import Choice
     from biomux.engine.session import Session
-    from biomux.engine.stretches import Stretch
-    from biomux.engine.types import Curve, Merge
+    from biomux.engine.text_blocks import Stretch
     from biomux.tasks.tagging import Tagging
     from biomux.tasks.task import Asking
-    from biomux.text.pieces import Pieces
+    from biomux.text.tokens import Pieces
 
 CHUNK = 400_000
 """Characters of text that are packed together: enough to find windows of like length, little enough for flat memory."""
@@ -123,7 +123,7 @@ class Annotator:
         without `on_error` it is raised.
         """
         _must_be_several(documents)
-        chosen = choice.choose(
+        chosen = query.choose(
             self.tasks,
             self.merges,
             self.curves or {},
@@ -137,7 +137,7 @@ class Annotator:
 
     def imprecise(self, precision: float, *, heads: Sequence[str] | None = None) -> tuple[str, ...]:
         """The types that no threshold makes that precise, as far as the bundle knows."""
-        chosen = choice.choose(
+        chosen = query.choose(
             self.tasks,
             self.merges,
             self.curves or {},
@@ -242,7 +242,7 @@ class Annotator:
         group: list[tuple[int, Stretch]] = []
         size = 0
         for index, own in enumerate(ranges):
-            for stretch in stretches.of(own):
+            for stretch in text_blocks.of(own):
                 group.append((index, stretch))
                 size += stretch.end - stretch.start + 1
                 if size >= self.chunk:
@@ -264,7 +264,7 @@ class Annotator:
         )
         pieces = text_pieces.split_all(self.tokenizer, texts)
         for (index, stretch), spans in zip(group, self.tag(pieces, tasks), strict=True):
-            stretches.keep(spans, stretch, found[index])
+            text_blocks.keep(spans, stretch, found[index])
 
     def tag(self, sentences_pieces: Sequence[Pieces], tasks: Sequence[Tagging] | None = None) -> list[list[Span]]:
         """The spans of each sentence."""
@@ -279,7 +279,7 @@ class Annotator:
                     )
         found: list[list[Span]] = [[] for _ in sentences_pieces]
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]] = {}
-        for batch, logits in at_once.run(self.session, pack(cut, specials=self.specials, budget=self.budget)):
+        for batch, logits in parallel.run(self.session, pack(cut, specials=self.specials, budget=self.budget)):
             ends = np.cumsum(batch.words)
             begins = ends - batch.words
             for task in tasks:

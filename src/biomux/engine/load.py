@@ -6,8 +6,9 @@ import re
 from importlib import resources
 from pathlib import Path
 
-from biomux.engine import bundle, runtimes, tokenizer_check
+from biomux.engine import runtimes
 from biomux.engine.annotator import Annotator
+from biomux.engine.bundle import reader, tokenizer_check
 from biomux.errors import BundleError
 
 SHIPPED = "first"
@@ -19,10 +20,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
 def load(path_or_name: str | Path | None = None, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
     """The annotator of a bundle: a folder, or the name of one that comes with Biomux; without either, of the usual one."""
     runtimes.named(runtime)
-    return annotator(bundle.read(find(path_or_name)), threads=threads, runtime=runtime)
+    return annotator(reader.read(find(path_or_name)), threads=threads, runtime=runtime)
 
 
-def annotator(read: bundle.Bundle, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
+def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
     """The annotator of a bundle that has been read."""
     return Annotator(
         runtimes.open_session(read.graph, read.columns, threads=threads, runtime=runtime),
@@ -39,7 +40,7 @@ def annotator(read: bundle.Bundle, *, threads: int | None = None, runtime: str =
 def shipped() -> tuple[str, ...]:
     """The names of the bundles that come with Biomux."""
     root = Path(str(resources.files("biomux") / "bundles"))
-    return tuple(sorted(path.parent.name for path in root.glob(f"*/{bundle.MANIFEST}")))
+    return tuple(sorted(path.parent.name for path in root.glob(f"*/{reader.MANIFEST}")))
 
 
 def find(path_or_name: str | Path | None = None) -> Path:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.tasks.examples import Reading
-    from biomux.text.pieces import Pieces
+    from biomux.text.tokens import Pieces
 
 
 BUDGET = 1024

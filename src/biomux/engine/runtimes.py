@@ -46,9 +46,9 @@ def open_session(
 ) -> Session:
     """A session over a graph that `onnx_check` has let pass."""
     if named(runtime) == OTHER:
-        from biomux.engine.openvino import OpenVinoSession
+        from biomux.engine.openvino_session import OpenVinoSession
 
         return OpenVinoSession(graph, columns, threads=threads)
-    from biomux.engine.onnx import OnnxSession
+    from biomux.engine.onnx_session import OnnxSession
 
     return OnnxSession(graph, columns, threads=threads)

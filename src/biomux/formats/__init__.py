@@ -17,16 +17,28 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from biomux.errors import FormatError, UsageError
-from biomux.formats.format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
-from biomux.formats.source import GZIP_MAGIC, Source, folder_target, of_bytes, of_path, sources, target
-from biomux.formats.wide import wide_encoding
+from biomux.formats._format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
+from biomux.formats._source import (
+    GZIP_MAGIC,
+    Source,
+    files,
+    folder_target,
+    is_archive,
+    lines,
+    of_bytes,
+    of_path,
+    position,
+    sources,
+    target,
+)
+from biomux.formats._wide_encoding import wide_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from importlib.metadata import EntryPoint
 
     from biomux.document import Document
-    from biomux.formats.walk import Unread
+    from biomux.formats._walk import Unread
 
 __all__ = [
     "FORMATS",
@@ -37,19 +49,25 @@ __all__ = [
     "Source",
     "Tally",
     "features",
+    "files",
+    "folder_target",
     "get",
     "guess",
     "guess_target",
     "ignore",
+    "is_archive",
+    "lines",
     "names",
     "of_bytes",
     "of_path",
+    "position",
     "read",
     "read_source",
     "refusal",
     "report_losses",
     "sources",
     "stop",
+    "target",
     "to_write",
     "write",
 ]
@@ -167,7 +185,9 @@ def _unknown(source: Source, head: bytes) -> FormatError:
 
 def _seen(name: str, head: bytes) -> tuple[str, str] | None:
     """What a table or JSON has in place of a text under a known name, and what to do."""
-    from biomux.formats import columns, entity_table, json_records, table_read
+    from biomux.formats import _columns as columns
+    from biomux.formats import _table_read as table_read
+    from biomux.formats import entity_table, json_records
 
     if found := list(json_records.keys(head)):
         return f"its objects have the keys {columns.listed(found)}", "name those of the text: --text NAME --id NAME"

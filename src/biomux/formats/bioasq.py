@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Answer, Document, Passage, Question
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, name_of, optional
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
-from biomux.formats.json_array import items
+from biomux.formats._fields import build, field, name_of, optional
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
+from biomux.formats._json_array import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from biomux.document import Range
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "questions", "metadata"})
 

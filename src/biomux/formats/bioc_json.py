@@ -18,18 +18,18 @@ import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.errors import FormatError
-from biomux.formats.bioc_tree import HEADER, Unit, check_unit, to_document
-from biomux.formats.bioc_write import HOLDS, collection_of, from_document
-from biomux.formats.fields import to_json
-from biomux.formats.format import Format, Loss, report_losses, stop
-from biomux.formats.json_array import MAX_ITEM, items, loads
-from biomux.formats.source import lines
+from biomux.formats._bioc_read import HEADER, Unit, check_unit, to_document
+from biomux.formats._bioc_write import HOLDS, collection_of, from_document
+from biomux.formats._fields import to_json
+from biomux.formats._format import Format, Loss, report_losses, stop
+from biomux.formats._json_array import MAX_ITEM, items, loads
+from biomux.formats._source import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from biomux.document import Document
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 _CONTAINER = re.compile(rb'"(documents|PubTator3|passages)"\s*:')
 

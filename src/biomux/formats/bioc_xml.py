@@ -10,11 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.errors import FormatError
-from biomux.formats.bioc_tree import HEADER, Tree, Unit, check_unit, to_document
-from biomux.formats.bioc_write import HOLDS, collection_of, from_document
-from biomux.formats.fields import to_json
-from biomux.formats.format import Format, Loss, report_losses, stop
-from biomux.formats.xml import attribute, elements, escape, line_of
+from biomux.formats._bioc_read import HEADER, Tree, Unit, check_unit, to_document
+from biomux.formats._bioc_write import HOLDS, collection_of, from_document
+from biomux.formats._fields import to_json
+from biomux.formats._format import Format, Loss, report_losses, stop
+from biomux.formats._xml import attribute, elements, escape, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
     from biomux.document import Document
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 _ROOT = re.compile(rb"<(?![?!])\s*([A-Za-z:]+)")
 

@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Argument, Document, Relation, Span
 from biomux.errors import FormatError
-from biomux.formats.brat_write import HOLDS, LINE_LETTERS, LineIds, flat, write_folder
-from biomux.formats.fields import build
-from biomux.formats.format import Format, stop
-from biomux.formats.source import MAX_LINE, decode, lines
-from biomux.formats.wide import refuse_wide
+from biomux.formats._brat_write import HOLDS, LINE_LETTERS, LineIds, flat, write_folder
+from biomux.formats._fields import build
+from biomux.formats._format import Format, stop
+from biomux.formats._source import MAX_LINE, decode, lines
+from biomux.formats._wide_encoding import refuse_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from biomux.document import Range
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 BOM = b"\xef\xbb\xbf"
 _PLACE = re.compile(r"([^ ]+) (-?\d{1,18} -?\d{1,18}(?:;-?\d{1,18} -?\d{1,18})*)", re.ASCII)

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
-from biomux.formats.delimited import rows
-from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, stop
+from biomux.formats._delimited import rows
+from biomux.formats._fields import build
+from biomux.formats._format import Feature, Format, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "spans", "overlaps", "span ids", "relations"})
 WIDTHS = {"abstracts": 3, "entities": 6, "relations": 6, "gold_standard": 4}

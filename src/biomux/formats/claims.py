@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, integers, name_of, optional, strings
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
-from biomux.formats.json_array import loads
-from biomux.formats.source import lines
+from biomux.formats._fields import build, field, integers, name_of, optional, strings
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
+from biomux.formats._json_array import loads
+from biomux.formats._source import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 CORPUS = "corpus.jsonl"
 HOLDS: frozenset[Feature] = frozenset({"sentences", "labels", "pair", "metadata"})

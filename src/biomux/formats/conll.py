@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING, Literal
 
 from biomux.document import Document, Range, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats.conll_write import HOLDS, MARK, write
-from biomux.formats.format import Format, stop
-from biomux.formats.source import lines
-from biomux.formats.spacing import join, lay_out
+from biomux.formats._conll_write import HOLDS, MARK, write
+from biomux.formats._detokenize import join, lay_out
+from biomux.formats._format import Format, stop
+from biomux.formats._source import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 _BEGIN, _GO_ON, _END, _SINGLE, _OUTSIDE = range(5)
 _PREFIXES = {"B": _BEGIN, "I": _GO_ON, "E": _END, "L": _END, "S": _SINGLE, "U": _SINGLE, "O": _OUTSIDE}

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from biomux.formats import columns, table_read
+from biomux.formats import _columns as columns
+from biomux.formats import _table_read as table_read
+from biomux.formats._format import Format, stop
 from biomux.formats.entity_table import HOLDS, write_csv
-from biomux.formats.format import Format, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from biomux.document import Document
     from biomux.errors import FormatError
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 
 def sniff(name: str, head: bytes) -> bool:

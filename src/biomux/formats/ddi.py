@@ -24,17 +24,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from biomux.document import Argument, Document, Range, Relation, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
-from biomux.formats.xml import elements, line_of
+from biomux.formats._fields import build
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
+from biomux.formats._xml import elements, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lxml.etree import _Element as Element
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 Mismatch = Literal["error", "keep"]
 HOLDS: frozenset[Feature] = frozenset(

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from biomux.document import Argument, Document, Label, Relation, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats.fields import build, field, name_of, of_kind, optional, to_json
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.json_lines import values
-from biomux.formats.record_write import as_json
-from biomux.formats.utf16 import from_utf16
+from biomux.formats._fields import build, field, name_of, of_kind, optional, to_json
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._json_lines import values
+from biomux.formats._record_write import as_json
+from biomux.formats._utf16 import from_utf16
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"spans", "overlaps", "span ids", "relations", "labels", "metadata"})
 ROLES = ("from", "to")

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Span
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, name_of, optional
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.json_array import items
+from biomux.formats._fields import build, field, name_of, optional
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._json_array import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"spans", "overlaps"})
 _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*(?:\]\s*$|\{\s*"(?:id|text|spans)"\s*:)')

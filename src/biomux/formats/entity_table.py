@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from biomux.formats.delimited import csv_line
-from biomux.formats.format import Feature, Loss, features
+from biomux.formats._delimited import csv_line
+from biomux.formats._format import Feature, Loss, features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.delimited import cell, rows
-from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
+from biomux.formats._delimited import cell, rows
+from biomux.formats._fields import build
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"sentences", "labels"})
 HALLMARKS = (

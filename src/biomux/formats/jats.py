@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Document, Passage
 from biomux.errors import FormatError
-from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.jats_write import article
-from biomux.formats.joined import join
-from biomux.formats.xml import characters, elements, line_of
+from biomux.formats._fields import build
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._jats_write import article
+from biomux.formats._joined_text import join
+from biomux.formats._xml import characters, elements, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lxml.etree import _Element as Element
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "metadata"})
 ID_TYPES = {"pmc": "pmc", "pmcid": "pmc", "pmid": "pmid", "doi": "doi", "publisher-id": "publisher-id"}

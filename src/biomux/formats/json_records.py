@@ -11,17 +11,17 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import FormatError
-from biomux.formats import columns
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.json_array import items, loads
-from biomux.formats.json_lines import values
-from biomux.formats.source import MAX_LINE
+from biomux.formats import _columns as columns
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._json_array import items, loads
+from biomux.formats._json_lines import values
+from biomux.formats._source import MAX_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from biomux.document import Document
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "metadata"})
 

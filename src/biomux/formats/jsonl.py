@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING, BinaryIO, get_args
 
 from biomux.errors import DocumentError, FormatError
-from biomux.formats.format import Feature, Format, Loss
-from biomux.formats.json_lines import values
-from biomux.formats.record import MalformedError, document_of
-from biomux.formats.record_write import record
+from biomux.formats._format import Feature, Format, Loss
+from biomux.formats._json_lines import values
+from biomux.formats._record_read import MalformedError, document_of
+from biomux.formats._record_write import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from biomux.document import Document
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 _LINE_VERSION = re.compile(rb'"biomux"\s*:\s*\d')
 

@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Argument, Document, Label, Relation, Span
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, name_of, of_kind, optional, strings, to_json
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.json_array import items
-from biomux.formats.record_write import as_json
-from biomux.formats.utf16 import from_utf16
+from biomux.formats._fields import build, field, name_of, of_kind, optional, strings, to_json
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._json_array import items
+from biomux.formats._record_write import as_json
+from biomux.formats._utf16 import from_utf16
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset(
     {"spans", "overlaps", "scores", "heads", "span ids", "relations", "labels", "metadata"}

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Document, Passage
 from biomux.errors import FormatError
-from biomux.formats.fields import build
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.joined import join
-from biomux.formats.xml import attribute, characters, elements, escape, line_of
+from biomux.formats._fields import build
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._joined_text import join
+from biomux.formats._xml import attribute, characters, elements, escape, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from lxml.etree import _Element as Element
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 CATEGORIES = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS", "UNASSIGNED")
 """What `NlmCategory` may be."""

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Document, Passage
 from biomux.errors import FormatError
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
-from biomux.formats.source import lines
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
+from biomux.formats._source import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "metadata"})
 

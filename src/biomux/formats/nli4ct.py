@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
-from biomux.formats.archive import each_member
-from biomux.formats.fields import build, field, integers, of_kind, optional, strings
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
-from biomux.formats.json_array import MAX_ITEM, loads
-from biomux.formats.json_object import members
+from biomux.formats._archive import each_member
+from biomux.formats._fields import build, field, integers, of_kind, optional, strings
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
+from biomux.formats._json_array import MAX_ITEM, loads
+from biomux.formats._json_object import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 Trial = dict[str, Any]
 

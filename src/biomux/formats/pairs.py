@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError, UsageError
-from biomux.formats.delimited import cell, csv_line, first_rows, rows, tsv_line
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.joined import report_label_parts
+from biomux.formats._delimited import cell, csv_line, first_rows, rows, tsv_line
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._joined_text import report_label_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"labels", "pair"})
 """Metadata is held as far as it is text under the keys of the first document; the rest is told as lost."""

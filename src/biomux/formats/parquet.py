@@ -16,16 +16,16 @@ import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
 from biomux.errors import DocumentError, FormatError, UsageError
-from biomux.formats.format import Feature, Format, Loss, stop
-from biomux.formats.record import VERSION, MalformedError, document_of
-from biomux.formats.record_write import record
+from biomux.formats._format import Feature, Format, Loss, stop
+from biomux.formats._record_read import VERSION, MalformedError, document_of
+from biomux.formats._record_write import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
 
     from biomux.document import Document
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 MAGIC = b"PAR1"
 GROUP_DOCUMENTS = 16_000

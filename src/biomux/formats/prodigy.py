@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Document, Label, Range, Span
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, name_of, of_kind, optional, to_json
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.json_lines import values
-from biomux.formats.record_write import as_json
+from biomux.formats._fields import build, field, name_of, of_kind, optional, to_json
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._json_lines import values
+from biomux.formats._record_write import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"tokens", "spans", "overlaps", "scores", "heads", "labels", "metadata"})
 

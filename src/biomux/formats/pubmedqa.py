@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document, Label, Passage
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, of_kind, optional, strings
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.joined import join
-from biomux.formats.json_array import MAX_ITEM, loads
-from biomux.formats.json_object import members
+from biomux.formats._fields import build, field, of_kind, optional, strings
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._joined_text import join
+from biomux.formats._json_array import MAX_ITEM, loads
+from biomux.formats._json_object import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "labels", "pair", "metadata"})
 TEST = "test_ground_truth.json"

@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Argument, Document, Passage, Relation, Span
 from biomux.errors import FormatError
-from biomux.formats.fields import build
-from biomux.formats.format import Format, stop
-from biomux.formats.pubtator_write import HOLDS, INTEGER, ROLES, identifiers_of, is_half_mention, write
-from biomux.formats.source import lines
+from biomux.formats._fields import build
+from biomux.formats._format import Format, stop
+from biomux.formats._pubtator_write import HOLDS, INTEGER, ROLES, identifiers_of, is_half_mention, write
+from biomux.formats._source import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 _FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*[^|\t\n]+\|(?:t|a|title|abstract|body)\|")
 _PART = re.compile(r"([^|\t]+)\|([A-Za-z][\w-]*)\|(.*)", re.DOTALL)

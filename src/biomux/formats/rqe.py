@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Document, Label
 from biomux.errors import FormatError
-from biomux.formats.format import Feature, Format, stop
-from biomux.formats.xml import elements, line_of
+from biomux.formats._format import Feature, Format, stop
+from biomux.formats._xml import elements, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lxml.etree import _Element as Element
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"labels", "pair", "metadata"})
 BLANKS = " \t\r\n"

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Answer, Document, Question
 from biomux.errors import FormatError
-from biomux.formats.fields import build, field, name_of, optional, to_json
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.json_array import items
+from biomux.formats._fields import build, field, name_of, optional, to_json
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._json_array import items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"questions", "metadata"})
 

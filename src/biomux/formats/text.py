@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Literal
 
 from biomux.document import Document
 from biomux.errors import FormatError, UsageError
-from biomux.formats.file_names import name_for
-from biomux.formats.format import Feature, Format, Loss, report_losses, stop
-from biomux.formats.source import MAX_LINE, decode
-from biomux.formats.wide import refuse_wide, wide_encoding
+from biomux.formats._file_names import name_for
+from biomux.formats._format import Feature, Format, Loss, report_losses, stop
+from biomux.formats._source import MAX_LINE, decode
+from biomux.formats._wide_encoding import refuse_wide, wide_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 BOM = b"\xef\xbb\xbf"
 HOLDS: frozenset[Feature] = frozenset()

@@ -10,14 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from biomux.formats import text
-from biomux.formats.format import Format, stop
+from biomux.formats._format import Format, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from biomux.document import Document
     from biomux.errors import FormatError
-    from biomux.formats.source import Source
+    from biomux.formats._source import Source
 
 MANY = 8
 """So many lines of a file may each be a document; fewer may well be the paragraphs of one."""

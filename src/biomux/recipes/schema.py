@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from biomux import outside
+from biomux import plugins
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -105,7 +105,7 @@ ENCODERS = ("transformer", "bilstm", "convolution", "random")
 
 
 def _known_encoder(kind: str) -> str:
-    found = outside.names(dict.fromkeys(ENCODERS), "encoders")
+    found = plugins.names(dict.fromkeys(ENCODERS), "encoders")
     if kind not in found:
         raise ValueError(f"there is no encoder {kind!r}, but {', '.join(found)}")
     return kind

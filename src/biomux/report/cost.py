@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from biomux.report.given import Bench, Bundle, Given, Run
-    from biomux.report.tables import Table
+    from biomux.evaluation.score_tables import Table
+    from biomux.report.report_inputs import Bench, Bundle, Given, Run
 
 HEADER = 100_000_000
 """Bytes that the header of a weights file may have, as safetensors itself has it."""

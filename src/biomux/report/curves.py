@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from biomux.evaluation.compare import spread
 from biomux.report import svg
-from biomux.report.compare import spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from biomux import __version__
 from biomux.errors import UsageError
+from biomux.evaluation.compare import System, systems_of
+from biomux.evaluation.negative_transfer import contrasts
 from biomux.report import run_sections, score_sections
 from biomux.report.blocks import Page, Section
-from biomux.report.compare import System, systems_of
-from biomux.report.given import Given, read
-from biomux.report.negative_transfer import contrasts
 from biomux.report.page_html import html
 from biomux.report.page_markdown import FIGURES, markdown
+from biomux.report.report_inputs import Given, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from biomux.report.negative_transfer import Contrast
+    from biomux.evaluation.negative_transfer import Contrast
 
 __all__ = ["make", "read", "report", "write"]
 

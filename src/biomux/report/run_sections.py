@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from biomux.report.blocks import Block
-    from biomux.report.given import Given, Run, Study
+    from biomux.report.report_inputs import Given, Run, Study
 
 
 def training(given: Given) -> Section | None:

@@ -7,8 +7,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import BiomuxError
-from biomux.report import charts, tables
-from biomux.report.beside import DIFFERS, beside, comparable, ours
+from biomux.evaluation import score_tables
+from biomux.evaluation.compare import compare_systems, figure_of
+from biomux.evaluation.comparison_tables import (
+    difference_line,
+    difference_table,
+    pair_table,
+    rank_line,
+    rank_table,
+    value_table,
+)
+from biomux.evaluation.negative_transfer import contrast_line, contrast_table
+from biomux.evaluation.published import SOURCES
+from biomux.report import charts
+from biomux.report.beside_published import DIFFERS, beside, comparable, ours
 from biomux.report.blocks import (
     Excerpt,
     Excerpts,
@@ -22,28 +34,17 @@ from biomux.report.blocks import (
     Section,
     grid,
 )
-from biomux.report.compare import compare_systems, figure_of
-from biomux.report.comparison_tables import (
-    difference_line,
-    difference_table,
-    pair_table,
-    rank_line,
-    rank_table,
-    value_table,
-)
-from biomux.report.negative_transfer import contrast_line, contrast_table
-from biomux.report.published import SOURCES
-from biomux.scoring.mistakes import KINDS, MARGIN
+from biomux.scoring.error_analysis import KINDS, MARGIN
 from biomux.scoring.signature import common_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from biomux.evaluation.compare import System
+    from biomux.evaluation.negative_transfer import Contrast
+    from biomux.evaluation.score_folder import Scored
     from biomux.report.blocks import Block
     from biomux.report.charts import Point
-    from biomux.report.compare import System
-    from biomux.report.negative_transfer import Contrast
-    from biomux.report.scored import Scored
 
 METRIC_NAMES = {
     "f1-strict": "strict F1",
@@ -188,7 +189,9 @@ def scores(scored: Sequence[Scored]) -> list[Section]:
         if len(spans) > 1 and all("signature" in column for column in spans):
             below = common_signature([column["signature"] for column in spans])
             own = sum(not column.get("cross") for column in spans)
-            blocks.append(grid("All columns", _figures_first(tables.summary(spans)), below=below, strong=int(own > 1)))
+            blocks.append(
+                grid("All columns", _figures_first(score_tables.summary(spans)), below=below, strong=int(own > 1))
+            )
             blocks.append(
                 Prose(
                     "F1 in percent by every definition, ± its standard error over documents. Strict: offsets and type. Word: widened to whole words, as "
@@ -200,13 +203,13 @@ def scores(scored: Sequence[Scored]) -> list[Section]:
         others = [column for column in columns if "main" in column]
         if len(others) > 1:
             below = common_signature([column["signature"] for column in others])
-            blocks.append(grid("Heads that do not tag", tables.main_table(others), below=below))
+            blocks.append(grid("Heads that do not tag", score_tables.main_table(others), below=below))
         blocks += [_column(column, open=len(columns) < 3) for column in columns]
         made.append(Section(f"Scores: {one.system}", f"scores{place + 1}", tuple(blocks)))
     return made
 
 
-def _figures_first(table: tables.Table) -> tables.Table:
+def _figures_first(table: score_tables.Table) -> score_tables.Table:
     """The summary with split, heads and documents behind the figures: on a narrow page they are what can wait."""
     columns, rows = table
     return [columns[0], *columns[4:], *columns[1:4]], [(row[0], *row[4:], *row[1:4]) for row in rows]
@@ -214,20 +217,20 @@ def _figures_first(table: tables.Table) -> tables.Table:
 
 def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
     inner: list[Block] = []
-    for title, table in tables.tables(column, bins=False):
+    for title, table in score_tables.tables(column, bins=False):
         strong = 2 if title in ("spans", "labels", "relations") else 0
         inner.append(grid(title, table, below=str(column.get("signature", "")), strong=strong))
-    inner += [Prose(f"{line[0].upper()}{line[1:]}.") for line in tables.remarks(column)]
+    inner += [Prose(f"{line[0].upper()}{line[1:]}.") for line in score_tables.remarks(column)]
     return Fold(f"{column['name']}: {_headline(column)}", tuple(inner), open=open)
 
 
 def _headline(column: Mapping[str, Any]) -> str:
     if "spans" in column:
-        said = f"strict F1 {tables.with_error(column['spans']['matchings']['strict']['micro'])}"
+        said = f"strict F1 {score_tables.with_error(column['spans']['matchings']['strict']['micro'])}"
     elif "main" in column:
-        said = " ".join(tables.main_figure(column))
+        said = " ".join(score_tables.main_figure(column))
         if candidates := column.get("relations", {}).get("matchings", {}).get("candidates"):
-            said += f", on candidate pairs {tables.with_error(candidates['micro'])}"
+            said += f", on candidate pairs {score_tables.with_error(candidates['micro'])}"
     else:
         kind = next((kind for kind in ("labels", "relations", "numbers", "answers") if kind in column), "scores")
         value = figure_of(column)
@@ -282,10 +285,10 @@ def _excerpts(found: Mapping[str, Any], most: int) -> Iterator[Excerpt]:
     for one in found["examples"]:
         shown[one["kind"]] = shown.get(one["kind"], 0) + 1
         if shown[one["kind"]] <= most:
-            types = f"{tables.types_of(one['gold'])} → {tables.types_of(one['predicted'])}"
+            types = f"{score_tables.types_of(one['gold'])} → {score_tables.types_of(one['predicted'])}"
             shown_text, (before, after) = pieces(one), _cut(one)
             text = [("…", False, False)] * before + shown_text + [("…", False, False)] * after
-            marked = "…" * before + tables.marked(one) + "…" * after
+            marked = "…" * before + score_tables.marked(one) + "…" * after
             yield Excerpt(one["kind"], types, tuple(text), marked, str(one["document"]))
 
 
@@ -332,10 +335,10 @@ def trust(scored: Sequence[Scored]) -> list[Section]:
             (
                 name,
                 f"{each['number']:,}",
-                tables.percent(each["mean_score"]),
-                tables.percent(each["accuracy"]),
-                tables.figure(each["ece"], each["ece_error"]),
-                tables.figure(each["aurc"], each["aurc_error"]),
+                score_tables.percent(each["mean_score"]),
+                score_tables.percent(each["accuracy"]),
+                score_tables.figure(each["ece"], each["ece_error"]),
+                score_tables.figure(each["aurc"], each["aurc_error"]),
             )
             for name, each in found
         ]
@@ -364,7 +367,7 @@ def trust(scored: Sequence[Scored]) -> list[Section]:
 def _trust(title: str, found: Mapping[str, Any], name: str) -> Picture:
     bins = [(one["score"], one["right"], one["number"]) for one in found["bins"]]
     figures = f"ECE {100 * found['ece']:.1f}", f"AURC {100 * found['aurc']:.1f}"
-    alt = f"{title}: {figures[0]} %, {figures[1]} %; mean score {tables.percent(found['mean_score'])}, right {tables.percent(found['accuracy'])}."
+    alt = f"{title}: {figures[0]} %, {figures[1]} %; mean score {score_tables.percent(found['mean_score'])}, right {score_tables.percent(found['accuracy'])}."
     return Picture(name, charts.trust(bins, _risks(found), title=title, alt=alt, figures=figures), alt)
 
 

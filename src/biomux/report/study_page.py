@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from biomux.evaluation.comparison_tables import p_value
+from biomux.evaluation.published import SUMMARIES, published
+from biomux.evaluation.score_tables import percent
 from biomux.report import curves
 from biomux.report.blocks import Grid, Notice, Page, Picture, Prose, Section
-from biomux.report.comparison_tables import p_value
-from biomux.report.published import SUMMARIES, published
-from biomux.report.study import systems_of
-from biomux.report.tables import percent
+from biomux.studies.findings import systems_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def foot(found: Mapping[str, Any]) -> str:
 
 def said(values: Sequence[float]) -> str:
     """Mean, standard deviation and all values in percent."""
-    from biomux.report.compare import spread
+    from biomux.evaluation.compare import spread
 
     if not values:
         return ""

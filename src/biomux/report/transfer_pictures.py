@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from biomux.report import svg
-from biomux.report.transfer import HELPS, HURTS
+from biomux.studies.transfer import HELPS, HURTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

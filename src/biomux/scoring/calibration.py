@@ -1,6 +1,6 @@
 """Does a score of 0.9 mean nine in ten? Measures of that, and of how well scores tell right from wrong.
 
-`scores` are in 0..1, `right` says of each whether it was right. How scores are made honest stands in `biomux.scoring.honest`.
+`scores` are in 0..1, `right` says of each whether it was right. How scores are made honest stands in `biomux.scoring.temperature`.
 
 >>> round(expected_error([0.9, 0.9, 0.6, 0.6], [True, True, True, False]), 3)
 0.1

@@ -25,7 +25,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from biomux.scoring.counts import Table, Tally
-from biomux.scoring.pairing import keys
+from biomux.scoring.span_matching import keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

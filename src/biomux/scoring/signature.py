@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from biomux import __version__
 from biomux.errors import UsageError
-from biomux.scoring.pairing import keys
+from biomux.scoring.span_matching import keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biomux.errors import ScoreError, UsageError
-from biomux.scoring.documents import same_documents
+from biomux.scoring.document_counts import same_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from biomux.scoring.documents import DocumentCounts
+    from biomux.scoring.document_counts import DocumentCounts
 
     Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@
 | piece | strict, on the chunks of pieces that carry their word's tag: paper C's figure, for comparison only |
 | semeval | SemEval-2013's outcomes: `SpanScores.outcomes`, with four figures of their own |
 
-A span counts once, however often it is listed. Pairs are one to one by the rule in `biomux.scoring.pairing`. Where a matching ignores
+A span counts once, however often it is listed. Pairs are one to one by the rule in `biomux.scoring.span_matching`. Where a matching ignores
 types, a pair counts for its gold type. A type that only one side knows is an ordinary type: all missed, or all spurious.
 
 >>> from biomux.document import Document, Span
@@ -31,9 +31,9 @@ from biomux.document import Range
 from biomux.errors import UsageError
 from biomux.scoring.align import align
 from biomux.scoring.counts import Table, Tally, merged
-from biomux.scoring.outcomes import FIGURES, Figure, Outcomes
-from biomux.scoring.pairing import Key, keys, largest_matching, overlapping, same_place, same_type, staged
-from biomux.scoring.snapping import given_words, plain_words, to_pieces, to_words
+from biomux.scoring.semeval import FIGURES, Figure, Outcomes
+from biomux.scoring.span_matching import Key, keys, largest_matching, overlapping, same_place, same_type, staged
+from biomux.scoring.word_alignment import given_words, plain_words, to_pieces, to_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from biomux import outside
-from biomux.tasks.answers import Answers
+from biomux import plugins
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.classification import Classification
-from biomux.tasks.masked_words import MaskedWords
+from biomux.tasks.masked_lm import MaskedWords
+from biomux.tasks.question_answering import Answers
 from biomux.tasks.relation import Relations
 from biomux.tasks.similarity import Similarity
 from biomux.tasks.tagging import Tagging
@@ -42,7 +42,7 @@ def restored(described: dict[str, Any]) -> Task:
     ('O', 'B-Chemical', 'I-Chemical')
     """
     fields = {key: _frozen(value) for key, value in described.items() if key != "kind"}
-    kind = outside.find(TASKS, described.get("kind", "tagging"), "tasks")
+    kind = plugins.find(TASKS, described.get("kind", "tagging"), "tasks")
     if kind is None:
         raise ValueError(f"there is no kind of task {described['kind']!r}")
     found: Task = kind(**fields)

@@ -21,7 +21,7 @@ import numpy as np
 
 from biomux.document import Label, Span
 from biomux.errors import RecipeError
-from biomux.tasks import texts
+from biomux.tasks import text_inputs
 from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading, Unit
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging, reading_ranges, types_in
@@ -120,7 +120,9 @@ class Auxiliary:
         for document in documents:
             made.counts["documents"] += 1
             for number, (start, end) in enumerate(self._ranges(document)):
-                for pieces in texts.windowed(tokenizer, document.text, (start, end), limit=limit, counts=made.counts):
+                for pieces in text_inputs.windowed(
+                    tokenizer, document.text, (start, end), limit=limit, counts=made.counts
+                ):
                     tags = tagger.encode(document.spans, pieces).labels
                     labels = {self.name: self.label(tags, tags, self.scheme)}
                     made.examples.append(Example(self.name, Reading(pieces), labels, (document.id, number)))
@@ -141,7 +143,7 @@ class Auxiliary:
         return [
             Reading(pieces, note=part)
             for part in self._ranges(document)
-            for pieces in texts.windowed(tokenizer, document.text, part, limit=limit, counts=Counter())
+            for pieces in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=Counter())
         ]
 
     def decode(

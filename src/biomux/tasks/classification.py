@@ -14,7 +14,7 @@ import numpy as np
 
 from biomux.document import Label
 from biomux.errors import TrainingError
-from biomux.tasks import texts
+from biomux.tasks import text_inputs
 from biomux.tasks.examples import Example, Labels, Made, Reading
 from biomux.tasks.softmax import sigmoid, softmax
 from biomux.tasks.task import Scores
@@ -105,12 +105,12 @@ class Classification:
 
     def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[Reading]:
         if self.of == "pair":
-            found = texts.pair(document, tokenizer, limit=limit, counts=counts)
+            found = text_inputs.pair(document, tokenizer, limit=limit, counts=counts)
             return [] if found is None else [replace(found, note=(0, len(document.text)))]
         return [
             Reading(pieces, note=part)
             for part in self._parts(document)
-            for pieces in texts.windowed(tokenizer, document.text, part, limit=limit, counts=counts)
+            for pieces in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=counts)
         ]
 
     def _parts(self, document: Document) -> Sequence[Range]:

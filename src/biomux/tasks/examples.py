@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from biomux.text.pieces import Pieces
+    from biomux.text.tokens import Pieces
 
 MASKED = -100
 """The label of a position that says nothing to a head."""

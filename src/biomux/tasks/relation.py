@@ -26,8 +26,8 @@ from biomux.tasks import concepts
 from biomux.tasks.examples import Example, Labels, Made, Reading, Unit
 from biomux.tasks.softmax import softmax
 from biomux.tasks.task import Scores
-from biomux.text import pieces as text_pieces
 from biomux.text import sentences
+from biomux.text import tokens as text_pieces
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.tasks.concepts import Ends, Link, Pair
-    from biomux.text.pieces import Pieces
+    from biomux.text.tokens import Pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from biomux.document import Label
-from biomux.tasks import texts
+from biomux.tasks import text_inputs
 from biomux.tasks.examples import Example, Labels, Made, Reading
 from biomux.tasks.task import Scores
 
@@ -60,7 +60,7 @@ class Similarity:
         for document in documents:
             made.counts["documents"] += 1
             value = self._value(document, None)
-            reading = texts.pair(document, tokenizer, limit=limit, counts=made.counts)
+            reading = text_inputs.pair(document, tokenizer, limit=limit, counts=made.counts)
             if value is None:
                 made.counts["pairs without a number"] += 1
             elif reading is not None:
@@ -77,7 +77,7 @@ class Similarity:
 
     def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
         """The pair."""
-        found = texts.pair(document, tokenizer, limit=limit, counts=Counter())
+        found = text_inputs.pair(document, tokenizer, limit=limit, counts=Counter())
         return [] if found is None else [found]
 
     def decode(

@@ -19,7 +19,7 @@ from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading
 from biomux.tasks.task import Scores
 from biomux.tasks.viterbi import BAN, search
 from biomux.text import sentences, words
-from biomux.text.remembered import splitter
+from biomux.text.token_cache import splitter
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.tasks.auxiliary import Auxiliary
-    from biomux.text.pieces import Pieces
+    from biomux.text.tokens import Pieces
 
 __all__ = ["MASKED", "Encoded", "Tagging", "best_sequence", "reading_ranges", "transitions", "types_in"]
 

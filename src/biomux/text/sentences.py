@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from biomux.text.lines import breaks_sentence, is_blank_line
-from biomux.text.stops import ends_sentence
+from biomux.text.line_breaks import breaks_sentence, is_blank_line
+from biomux.text.sentence_ends import ends_sentence
 
 if TYPE_CHECKING:
     from biomux.document import Document, Range

@@ -1,0 +1,207 @@
+"""Sources as commands read them: formats recognised and stated, files passed over told, documents counted."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux import formats
+from biomux.cli.ui.display import note
+from biomux.cli.ui.loss_tally import Skipped
+from biomux.errors import FormatError, UnreadableError, UsageError
+from biomux.formats import files, of_source, position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.cli.ui.display import Progress
+    from biomux.document import Document
+    from biomux.formats import Format, Source
+
+SHOWN = 5
+"""Files passed over or left out that are named at the end."""
+
+
+@dataclass
+class Reading:
+    """Reads sources one after the other and keeps count.
+
+    With `skipping`, errors are taken by `on_error`, and a document that `goal`, the target format, cannot hold at all is one too. A file
+    of a folder or an archive that is of no format by its name nor its content (a licence, a drawing) is passed over and told, unless
+    there is no other; one that looks like data is an error. There an option need not be one of every format, but of one.
+    """
+
+    format: str | None
+    options: dict[str, str]
+    goal: Format
+    on_error: Callable[[Skipped], None]
+    shown: Progress
+    skipping: bool = False
+    formats: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    spans: int = 0
+    repaired: int = 0
+    """Answers that a reader found beside the place that the file states."""
+    on_deleted: Callable[[str, str], None] | None = None
+    """Told the name of a file and an id that the file says has been withdrawn (MEDLINE's daily updates do)."""
+    _passed_over: list[FormatError | UnreadableError] = field(default_factory=list)
+    _about: list[str] = field(default_factory=list)
+    _alone: bool = True
+    _taken: set[str] = field(default_factory=set)
+    _behind: int = 0
+
+    def sources(self, wheres: list[str]) -> Iterator[tuple[str, Source, Format]]:
+        """Every source with the argument that it came from and its format. At least one, or it is an error."""
+        count = 0
+        for where in wheres:
+            places = files(where, on_left_out=self._left_out, on_unread=self.on_error)
+            for path in ["-"] if where == "-" else places:
+                try:
+                    for source in formats.sources(path, on_left_out=self._left_out):
+                        count += 1
+                        self._alone = "!" not in source.name and not Path(where).is_dir()
+                        if found := self._format_of(source):
+                            yield where, source, found
+                except (FormatError, UnreadableError) as error:
+                    count += 1
+                    self.on_error(error)
+        if not count:
+            raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
+        self._tell_passed_over()
+        if self._about:
+            note(f"left out {len(self._about):,}, about the others: {_first(self._about)}")
+        if self.formats and (idle := self.options.keys() - self._taken):
+            raise UsageError("BX001", f"no format that was read has an option {min(idle)!r}", hint="leave it out")
+
+    def documents(self, source: Source, found: Format) -> Iterator[Document]:
+        """The documents of one source."""
+        opened: list[BinaryIO] = []
+
+        def open_watched() -> BinaryIO:
+            opened[:] = [source.open()]
+            return opened[0]
+
+        known = option_names(found)
+        given = {name: value for name, value in self.options.items() if self._alone or name in known}
+        options = reader_options(found, given)
+        self._taken |= options.keys()
+        if "on_repaired" in inspect.signature(found.read).parameters:
+            options["on_repaired"] = self._repair
+        if self.on_deleted is not None and "on_deleted" in inspect.signature(found.read).parameters:
+            options["on_deleted"] = partial(self.on_deleted, source.name)
+        if found.name not in self.formats:
+            note(f"reading {source.name} as {found.name} ({found.title})")
+        self.formats[found.name] = self.formats.get(found.name, 0) + 1
+        try:
+            for document in found.read(replace(source, open=open_watched), on_error=self.on_error, **options):
+                if self.skipping and not self._fits(document):
+                    continue
+                self.count += 1
+                self.spans += len(document.spans)
+                self._show(opened)
+                yield document
+        except Exception as error:
+            if self.skipping:
+                self.on_error(_at_the_end(of_source(error, source)))
+            elif isinstance(error, Skipped):
+                self.on_error(error)
+            else:
+                raise
+        self._behind += source.size or 0
+
+    def _format_of(self, source: Source) -> Format | None:
+        if self.format:
+            return formats.get(self.format)
+        try:
+            return formats.guess(source)
+        except (FormatError, UnreadableError) as error:
+            if error.code == "BX110" and not self._alone and not self.skipping and not _looks_like_data(source):
+                self._passed_over.append(error)
+            else:
+                self.on_error(error)
+            return None
+
+    def _tell_passed_over(self) -> None:
+        if self._passed_over and not self.formats:
+            raise self._passed_over[0]
+        if self._passed_over:
+            names = [str(error.where) for error in self._passed_over]
+            note(f"passed over {len(names):,}, of no known format: {_first(names)}")
+
+    def _repair(self, answers: int) -> None:
+        self.repaired += answers
+
+    def _left_out(self, name: str) -> None:
+        self._about.append(name)
+
+    def _fits(self, document: Document) -> bool:
+        """Whether the target format takes the document."""
+        if error := formats.refusal([document], self.goal):
+            self.on_error(error)
+        return error is None
+
+    def _show(self, opened: list[BinaryIO]) -> None:
+        if self.shown.unit != "bytes":
+            self.shown.advance(1)
+        elif self.shown.due() and opened and not opened[0].closed:
+            self.shown.reach(self._behind + position(opened[0]))
+
+
+def _first(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def option_pairs(options: list[str] | None) -> dict[str, str]:
+    """Names and values of `--option NAME=VALUE`."""
+    pairs = [option.partition("=") for option in options or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise UsageError("BX001", f"option {name!r} has no value", hint="write --option NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def option_names(found: Format) -> dict[str, str]:
+    """The options of a format's reader → what kinds of values they take."""
+    parameters = inspect.signature(found.read).parameters.items()
+    return {
+        name: str(one.annotation)
+        for name, one in parameters
+        if one.kind is one.KEYWORD_ONLY and "Callable" not in str(one.annotation)
+    }
+
+
+def reader_options(found: Format, options: dict[str, str]) -> dict[str, object]:
+    """Options as a format's reader takes them: numbers, true and false where it says so, else text."""
+    names = option_names(found)
+    values: dict[str, object] = {}
+    for name, value in options.items():
+        if name not in names:
+            hint = f"one of: {', '.join(names)}" if names else "it has none"
+            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
+        kinds = names[name]
+        if "bool" in kinds and value in ("true", "false"):
+            values[name] = value == "true"
+        elif "bool" in kinds and "str" not in kinds:
+            raise UsageError("BX001", f"option {name!r} cannot be {value!r}", hint="one of: true, false")
+        elif "int" in kinds and value.isdecimal():
+            values[name] = int(value)
+        else:
+            values[name] = value.replace("\\t", "\t")
+    return values
+
+
+def _looks_like_data(source: Source) -> bool:
+    """Whether the name ends as that of a file to be read does: then something is wrong with what is in it."""
+    last = {suffix.rpartition(".")[2] for name in formats.names() for suffix in formats.get(name).suffixes}
+    return source.plain_name.rpartition(".")[2] in last
+
+
+def _at_the_end(error: Skipped) -> Skipped:
+    """The error of a reader that could not go on, so that nobody takes it for one record."""
+    message = f"{error.message} (the file was not read beyond this)"
+    return type(error)(error.code, message, where=error.where, hint=error.hint)

@@ -1,0 +1,114 @@
+"""What `biomux train` shows while it trains: a bar and a table on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from biomux.cli.ui.display import duration, note, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Show(Protocol):
+    """Takes the events of a run's journal, one by one."""
+
+    def __call__(self, event: dict[str, Any]) -> None: ...
+
+
+class State:
+    """What the events so far say."""
+
+    def __init__(self) -> None:
+        self.losses: dict[str, float] = {}
+        self.scores: dict[str, float] = {}
+        self.step = self.total = self.epoch = 0
+        self.speed = 0.0
+        self._now = 0.0
+        self._begun: tuple[int, float] | None = None
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Bring the state up to date with an event."""
+        if event["event"] == "step":
+            self.losses |= event["losses"]
+            self.step, self.total, self.epoch = event["step"], event["total"], event["epoch"]
+            self.speed = event["pieces_per_second"]
+            self._begun = self._begun or (event["step"], event["seconds"])
+            self._now = event["seconds"]
+        elif event["event"] == "scores":
+            self.scores = dict(event["scores"])
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, by the speed of this session; None before there is one."""
+        if self._begun is None or self.step <= self._begun[0]:
+            return None
+        return (self.total - self.step) * (self._now - self._begun[1]) / (self.step - self._begun[0])
+
+    def head(self) -> str:
+        """Where it is, how fast, how long still."""
+        left = "" if self.left is None else f", {duration(self.left)} left"
+        return f"step {self.step:,} of {self.total:,}, {self.speed:,.0f} pieces/s{left}"
+
+
+class Lines:
+    """One plain line for each event."""
+
+    def __init__(self) -> None:
+        self.state = State()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        self.state.take(event)
+        said = _line(event, self.state)
+        if said:
+            note(said)
+
+
+def _line(event: dict[str, Any], state: State) -> str | None:
+    kind = event["event"]
+    if kind == "start":
+        return "going on from the last checkpoint" if event["resumed"] else "beginning"
+    if kind == "examples":
+        return f"{event['number']:,} examples of {event['pieces']:,} pieces"
+    if kind == "step":
+        losses = " ".join(f"{name} {loss:.4f}" for name, loss in sorted(event["losses"].items()))
+        return f"{state.head()}; loss: {losses}"
+    if kind == "scores":
+        each = " ".join(f"{name} {score:.2f}" for name, score in event["scores"].items())
+        return f"development after epoch {event['epoch']}: {event['mean']:.2f} ({each}), {duration(event['seconds'])}"
+    return None
+
+
+@contextmanager
+def shown() -> Iterator[Show]:
+    """Show a run's events on stderr."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Table
+
+    state = State()
+    bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(bar_width=None))
+    task = bar.add_task("reading corpora", total=None)
+
+    with Live(bar, console=Console(stderr=True), refresh_per_second=4) as live:
+
+        def show(event: dict[str, Any]) -> None:
+            state.take(event)
+            if event["event"] in ("start", "examples", "scores"):
+                live.console.print(_line(event, state), markup=False, highlight=False)
+            if state.total:
+                bar.update(task, description=state.head(), total=state.total, completed=state.step)
+            table = Table("task", "loss", "development", box=None, header_style="bold")
+            for name in sorted({*state.losses, *state.scores}):
+                loss = f"{state.losses[name]:.4f}" if name in state.losses else ""
+                score = f"{state.scores[name]:.2f}" if name in state.scores else ""
+                table.add_row(sentence(name), loss, score)
+            live.update(Group(bar, table))
+
+        yield show

@@ -1,0 +1,299 @@
+"""Is this ONNX file one of ours? Read as bytes, before any runtime sees it.
+
+Allowed is what `biomux.training.onnx_graph` writes, and nothing else: one graph of a few kinds of nodes with plain attributes, constants
+whose data stand in the file, the inputs `ids`, `mask` and `first`, the output `logits`. Refused are data in other files, in any
+place where a tensor can stand; sparse tensors, subgraphs, functions; other operators, versions and domains; nodes that read what is not there, or
+constants only (a runtime would compute those while it loads); and anything beyond the limits below.
+
+A graph that passes computes numbers from numbers. It may still be slow, or wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from biomux.engine.bundle.protobuf import Field, Fields, Message, Place, Reader
+
+LARGEST_GRAPH = 512 * 1024 * 1024
+MOST_NODES = 10_000
+MOST_CONSTANTS = 10_000
+MOST_NODE_INPUTS = 8
+MOST_DIMENSIONS = 4
+LARGEST_DIMENSION = 1 << 24
+LONGEST_NAME = 256
+MOST_METADATA = 16
+LONGEST_METADATA = 4096
+
+OPSET = 20
+IR_VERSION = 10
+
+OPERATORS: dict[str, frozenset[str]] = {
+    "Abs": frozenset(),
+    "Add": frozenset(),
+    "Cast": frozenset({"to"}),
+    "Div": frozenset(),
+    "Gather": frozenset({"axis"}),
+    "Gelu": frozenset(),
+    "LayerNormalization": frozenset({"axis", "epsilon"}),
+    "MatMul": frozenset(),
+    "MatMulInteger": frozenset(),
+    "Max": frozenset(),
+    "Mul": frozenset(),
+    "QuantizeLinear": frozenset(),
+    "ReduceMax": frozenset({"keepdims"}),
+    "Relu": frozenset(),
+    "Reshape": frozenset(),
+    "Round": frozenset(),
+    "Shape": frozenset(),
+    "Slice": frozenset(),
+    "Softmax": frozenset({"axis"}),
+    "Split": frozenset({"axis", "num_outputs"}),
+    "Sub": frozenset(),
+    "Transpose": frozenset({"perm"}),
+    "Unsqueeze": frozenset(),
+}
+"""Operator → the attributes that it may have: what `biomux.training.onnx_graph` writes, and `Round`, which it wrote once and bundles still have."""
+
+FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7
+WIDTHS = {FLOAT: 4, UINT8: 1, INT8: 1, INT64: 8}
+"""Types of constants → bytes of an element."""
+
+INPUTS = {"ids": (INT64, 2), "mask": (INT64, 2), "first": (INT64, 1)}
+"""Input → its type and number of dimensions."""
+
+OUTPUT = "logits"
+WORDS_TABLE = "embeddings.words"
+PLACES_TABLE = "embeddings.places"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rest of a bundle must fit: rows of the pieces' table and of the positions' table, columns of the output."""
+
+    vocabulary: int
+    positions: int
+    labels: int
+    nodes: int
+    constants: int
+
+
+def check(content: bytes, *, name: str = "graph.onnx") -> Facts:
+    """Refuse a graph that is not as ours are; gives what the rest of the bundle must fit."""
+    reader = Reader(content, name)
+    if len(content) > LARGEST_GRAPH:
+        reader.refuse("BX529", f"the graph has {len(content)} bytes; at most {LARGEST_GRAPH} are allowed")
+    model = reader.message((0, len(content)), _MODEL, "the model")
+    _versions(reader, model)
+    _metadata(reader, model.places.get("metadata", []))
+    place = model.place("graph")
+    if place is None:
+        reader.refuse("BX520", "there is no graph in the file")
+    graph = reader.message(place, _GRAPH, "the graph")
+    nodes, constants = graph.places.get("node", []), graph.places.get("constant", [])
+    for number, most, what in ((len(nodes), MOST_NODES, "nodes"), (len(constants), MOST_CONSTANTS, "constants")):
+        if number > most:
+            reader.refuse("BX529", f"the graph has {number} {what}; at most {most} are allowed")
+    _metadata(reader, graph.places.get("metadata", []))
+    shapes = _constants(reader, constants)
+    labels = _ends(reader, graph, shapes)
+    _nodes(reader, nodes, set(shapes))
+    tables = [shapes.get(name) for name in (WORDS_TABLE, PLACES_TABLE)]
+    if tables[0] is None or tables[1] is None or any(table is None or len(table) != 2 for table in tables):
+        reader.refuse("BX532", f"the graph lacks the tables {WORDS_TABLE} and {PLACES_TABLE}")
+    return Facts(tables[0][0], tables[1][0], labels, len(nodes), len(constants))
+
+
+def _versions(reader: Reader, model: Message) -> None:
+    opsets = [reader.message(place, _OPSET, "an operator set") for place in model.places.get("opset", [])]
+    stated = [(reader.text(one.place("domain"), longest=LONGEST_NAME), one.number("version")) for one in opsets]
+    if model.number("ir_version") != IR_VERSION or stated != [("", OPSET)]:
+        reader.refuse(
+            "BX524",
+            f"the graph is of IR version {model.number('ir_version')} with the operator sets {stated[:4]!r}, not {IR_VERSION} with {OPSET}",
+        )
+
+
+def _metadata(reader: Reader, places: list[Place]) -> None:
+    if len(places) > MOST_METADATA or any(end - begin > LONGEST_METADATA for begin, end in places):
+        reader.refuse(
+            "BX530", f"the graph has metadata beyond {MOST_METADATA} entries of {LONGEST_METADATA} bytes each"
+        )
+    for place in places:
+        reader.message(place, _ENTRY, "a metadata entry")
+
+
+def _constants(reader: Reader, places: list[Place]) -> dict[str, tuple[int, ...]]:
+    """The shapes of constants."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for place in places:
+        tensor = reader.message(place, _TENSOR, "a constant")
+        name = reader.text(tensor.place("name"), longest=LONGEST_NAME)
+        kind, shape = tensor.number("type"), tuple(tensor.numbers.get("dimension", []))
+        if kind not in WIDTHS:
+            reader.refuse("BX531", f"the constant {name!r} has the type {kind}, which is not allowed")
+        if len(shape) > MOST_DIMENSIONS or any(size > LARGEST_DIMENSION for size in shape):
+            reader.refuse("BX529", f"the constant {name!r} has more or larger dimensions than allowed")
+        begin, end = tensor.place("data") or (0, 0)
+        if end - begin != prod(shape) * WIDTHS[kind]:
+            reader.refuse("BX531", f"the constant {name!r} does not have as many data as its shape says")
+        if not name or name in shapes:
+            reader.refuse("BX532", f"the name {name!r} stands for more than one value, or for none")
+        shapes[name] = shape
+    return shapes
+
+
+def _ends(reader: Reader, graph: Message, constants: dict[str, tuple[int, ...]]) -> int:
+    """Check inputs and output; gives the columns of the output."""
+    inputs = [_value(reader, place) for place in graph.places.get("input", [])]
+    outputs = [_value(reader, place) for place in graph.places.get("output", [])]
+    given = {name: (kind, len(shape)) for name, kind, shape in inputs}
+    if given != INPUTS or len(inputs) != len(INPUTS) or set(given) & set(constants):
+        reader.refuse("BX528", f"the inputs are not {', '.join(INPUTS)} of our types")
+    name, kind, shape = outputs[0] if len(outputs) == 1 else ("", 0, [])
+    if name != OUTPUT or kind != FLOAT or len(shape) != 2 or not 1 <= shape[1] <= LARGEST_DIMENSION:
+        reader.refuse("BX528", f"the output is not {OUTPUT} with two dimensions, the second of a fixed size")
+    return shape[1]
+
+
+def _value(reader: Reader, place: Place) -> tuple[str, int, list[int]]:
+    """Name, type and dimensions of an input or output; a dimension with a name instead of a size is 0."""
+    value = reader.message(place, _VALUE, "an input or output")
+    name = reader.text(value.place("name"), longest=LONGEST_NAME)
+    type_ = reader.message(value.place("type") or (0, 0), _TYPE, "a type")
+    tensor = reader.message(type_.place("tensor") or (0, 0), _TENSOR_TYPE, "a tensor type")
+    shape = reader.message(tensor.place("shape") or (0, 0), _SHAPE, "a shape").places.get("dimension", [])
+    if len(shape) > MOST_DIMENSIONS:
+        reader.refuse("BX529", f"{name!r} has {len(shape)} dimensions; at most {MOST_DIMENSIONS} are allowed")
+    sizes = [reader.message(dimension, _DIMENSION, "a dimension").number("size") for dimension in shape]
+    return name, tensor.number("type"), sizes
+
+
+def _nodes(reader: Reader, places: list[Place], constants: set[str]) -> None:
+    """Every node is of an allowed kind and reads what stands before it, of which not everything is constant."""
+    computed = set(INPUTS)
+    for place in places:
+        node = reader.message(place, _NODE, "a node")
+        operator = reader.text(node.place("operator"), longest=LONGEST_NAME)
+        if operator not in OPERATORS or reader.text(node.place("domain"), longest=LONGEST_NAME):
+            reader.refuse("BX523", f"the operator {operator!r} is not among those that a bundle may have")
+        listed = node.places.get("attribute", [])
+        if len({_attribute(reader, place, operator) for place in listed}) != len(listed):
+            reader.refuse("BX533", f"a node of kind {operator} has an attribute more than once")
+        read = [reader.text(name, longest=LONGEST_NAME) for name in node.places.get("input", [])]
+        made = [reader.text(name, longest=LONGEST_NAME) for name in node.places.get("output", [])]
+        if len(read) > MOST_NODE_INPUTS or len(made) > MOST_NODE_INPUTS:
+            reader.refuse("BX529", f"a node reads or makes more than {MOST_NODE_INPUTS} values")
+        unknown = [name for name in read if name not in computed and name not in constants]
+        if unknown:
+            reader.refuse("BX532", f"a node reads {unknown[0]!r}, which nothing before it makes")
+        if all(name in constants for name in read):
+            reader.refuse("BX532", f"a node of kind {operator} reads constants only")
+        for name in made:
+            if not name or name in computed or name in constants:
+                reader.refuse("BX532", f"the name {name!r} stands for more than one value, or for none")
+            computed.add(name)
+    if OUTPUT not in computed:
+        reader.refuse("BX532", f"nothing makes the output {OUTPUT}")
+
+
+def _attribute(reader: Reader, place: Place, operator: str) -> str:
+    """The name of an attribute that is allowed."""
+    attribute = reader.message(place, _ATTRIBUTE, "an attribute")
+    name = reader.text(attribute.place("name"), longest=LONGEST_NAME)
+    if name not in OPERATORS[operator]:
+        reader.refuse("BX533", f"a node of kind {operator} has the attribute {name!r}, which it may not have")
+    if len(attribute.numbers.get("integers", [])) > MOST_DIMENSIONS:
+        reader.refuse("BX529", f"the attribute {name!r} lists more than {MOST_DIMENSIONS} numbers")
+    return name
+
+
+_MODEL: Fields = {
+    1: Field("ir_version", "number"),
+    2: Field("producer_name"),
+    3: Field("producer_version"),
+    4: Field("domain"),
+    5: Field("model_version", "number"),
+    6: Field("a long description", refused="BX530"),
+    7: Field("graph", "message"),
+    8: Field("opset", "message", many=True),
+    14: Field("metadata", "message", many=True),
+    20: Field("training parts", refused="BX525"),
+    25: Field("functions of its own", refused="BX525"),
+    26: Field("a configuration of devices", refused="BX525"),
+}
+_OPSET: Fields = {1: Field("domain"), 2: Field("version", "number")}
+_ENTRY: Fields = {1: Field("key"), 2: Field("value")}
+_GRAPH: Fields = {
+    1: Field("node", "message", many=True),
+    2: Field("name"),
+    5: Field("constant", "message", many=True),
+    10: Field("a long description", refused="BX530"),
+    11: Field("input", "message", many=True),
+    12: Field("output", "message", many=True),
+    13: Field("notes on values between", refused="BX521"),
+    14: Field("notes on quantization", refused="BX521"),
+    15: Field("sparse constants", refused="BX527"),
+    16: Field("metadata", "message", many=True),
+}
+_NODE: Fields = {
+    1: Field("input", many=True),
+    2: Field("output", many=True),
+    3: Field("name"),
+    4: Field("operator"),
+    5: Field("attribute", "message", many=True),
+    6: Field("a long description", refused="BX530"),
+    7: Field("domain"),
+    8: Field("an overload of a function", refused="BX525"),
+    9: Field("metadata", refused="BX530"),
+    10: Field("a configuration of devices", refused="BX525"),
+}
+_ATTRIBUTE: Fields = {
+    1: Field("name"),
+    2: Field("float", "fixed32"),
+    3: Field("integer", "number"),
+    4: Field("a text", refused="BX533"),
+    5: Field("a tensor", refused="BX534"),
+    6: Field("a subgraph", refused="BX526"),
+    7: Field("a list of floats", refused="BX533"),
+    8: Field("integers", "numbers", many=True),
+    9: Field("texts", refused="BX533"),
+    10: Field("tensors", refused="BX534"),
+    11: Field("subgraphs", refused="BX526"),
+    13: Field("a long description", refused="BX530"),
+    14: Field("a type", refused="BX533"),
+    15: Field("types", refused="BX533"),
+    20: Field("type", "number"),
+    21: Field("a reference to a function's attribute", refused="BX525"),
+    22: Field("a sparse tensor", refused="BX527"),
+    23: Field("sparse tensors", refused="BX527"),
+}
+_TENSOR: Fields = {
+    1: Field("dimension", "numbers", many=True),
+    2: Field("type", "number"),
+    3: Field("segments", refused="BX531"),
+    4: Field("data outside its raw bytes", refused="BX531"),
+    5: Field("data outside its raw bytes", refused="BX531"),
+    6: Field("texts", refused="BX531"),
+    7: Field("data outside its raw bytes", refused="BX531"),
+    8: Field("name"),
+    9: Field("data", "bytes"),
+    10: Field("data outside its raw bytes", refused="BX531"),
+    11: Field("data outside its raw bytes", refused="BX531"),
+    12: Field("a long description", refused="BX530"),
+    13: Field("data in another file", refused="BX522"),
+    14: Field("a statement of where its data are", refused="BX522"),
+    16: Field("metadata", refused="BX530"),
+}
+_VALUE: Fields = {1: Field("name"), 2: Field("type", "message"), 3: Field("a long description", refused="BX530")}
+_TYPE: Fields = {
+    1: Field("tensor", "message"),
+    4: Field("a sequence", refused="BX528"),
+    5: Field("a map", refused="BX528"),
+    7: Field("an opaque value", refused="BX528"),
+    8: Field("a sparse tensor", refused="BX528"),
+    9: Field("an optional value", refused="BX528"),
+}
+_TENSOR_TYPE: Fields = {1: Field("type", "number"), 2: Field("shape", "message")}
+_SHAPE: Fields = {1: Field("dimension", "message", many=True)}
+_DIMENSION: Fields = {1: Field("size", "number"), 2: Field("name")}

@@ -1,0 +1,206 @@
+"""A bundle: the directory that a run is exported to, and that the engine runs from.
+
+    BUNDLE/
+    ├── manifest.json     format, version, and every other file with its size and sha256
+    ├── graph.onnx        the encoder once, all heads
+    ├── tokenizer.json
+    ├── heads.json        heads with their labels and temperatures, special pieces, the longest window
+    ├── transitions.json  which tag follows which, of heads with a conditional random field
+    ├── types.json        plain type names, and which heads' types stand behind each
+    ├── calibration.json  for each head and type the scores that keep a precision
+    ├── gate.json         what each head loses by int8, as measured at export
+    ├── examples.jsonl    documents with the answers that they must get: `biomux verify` compares
+    └── card.md           data, intended use, limits, scores
+
+Files are hostile until checked. The manifest comes first. Of each file that is needed the size is looked at, then its bytes are read once
+and their sha256 taken, and only then does anything look into them: the graph (`onnx_check`), the tokenizer (`tokenizer_check`), the
+tables (`head_table`). Files that are not needed are not opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux.engine.bundle import crf_transitions, heads, onnx_check, tokenizer_check
+from biomux.engine.bundle.strict_json import HINT, Fields, parse
+from biomux.errors import BundleError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.packing import Specials
+    from biomux.tasks.tagging import Tagging
+
+FORMAT = "biomux-bundle"
+VERSION = 1
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 64 * 1024
+MOST_FILES = 32
+LARGEST = {
+    "graph.onnx": onnx_check.LARGEST_GRAPH,
+    "tokenizer.json": tokenizer_check.LARGEST_TOKENIZER,
+    "heads.json": 1024 * 1024,
+    "transitions.json": 16 * 1024 * 1024,
+    "types.json": 1024 * 1024,
+    "calibration.json": 16 * 1024 * 1024,
+    "gate.json": 1024 * 1024,
+    "examples.jsonl": 16 * 1024 * 1024,
+    "card.md": 1024 * 1024,
+}
+"""File → the bytes that it may have."""
+LARGEST_OTHER = 1024 * 1024
+REQUIRED = ("graph.onnx", "tokenizer.json", "heads.json")
+
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9]{1,16}){1,2}", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The manifest: which Biomux wrote the bundle, and for each file its size and sha256."""
+
+    biomux: str
+    files: dict[str, tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle that has been read and found whole."""
+
+    folder: Path
+    manifest: Manifest
+    graph: bytes
+    tokenizer: bytes
+    tasks: tuple[Tagging, ...]
+    columns: dict[str, tuple[int, int]]
+    temperatures: dict[str, float]
+    specials: Specials
+    limit: int
+    merges: dict[str, Merge]
+    curves: dict[tuple[str, str], Curve]
+
+
+def read(folder: Path) -> Bundle:
+    """Read and check a bundle."""
+    manifest = read_manifest(folder)
+    graph = read_file(folder, "graph.onnx", manifest)
+    facts = onnx_check.check(graph, name=str(folder / "graph.onnx"))
+    tokenizer = read_file(folder, "tokenizer.json", manifest)
+    tokenizer_check.check(tokenizer, vocabulary=facts.vocabulary, where=str(folder / "tokenizer.json"))
+    table = heads.heads(read_file(folder, "heads.json", manifest), facts, where=str(folder / "heads.json"))
+    tasks = table.tasks
+    if "transitions.json" in manifest.files:
+        content = read_file(folder, "transitions.json", manifest)
+        tasks = crf_transitions.read(content, tasks, table.temperatures, where=str(folder / "transitions.json"))
+    merges: dict[str, Merge] = {}
+    if "types.json" in manifest.files:
+        content = read_file(folder, "types.json", manifest)
+        merges = heads.plain_types(content, table.tasks, where=str(folder / "types.json"))
+    curves: dict[tuple[str, str], Curve] = {}
+    if "calibration.json" in manifest.files:
+        content = read_file(folder, "calibration.json", manifest)
+        curves = heads.calibration(content, table.tasks, where=str(folder / "calibration.json"))
+    return Bundle(
+        folder=folder,
+        manifest=manifest,
+        graph=graph,
+        tokenizer=tokenizer,
+        tasks=tasks,
+        columns=table.columns,
+        temperatures=table.temperatures,
+        specials=table.specials,
+        limit=table.limit,
+        merges=merges,
+        curves=curves,
+    )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a bundle, checked."""
+    path = folder / MANIFEST
+    if not path.exists() and not path.is_symlink():
+        raise BundleError(
+            "BX501", "there is no bundle here", where=str(folder), hint="name a folder that `biomux export` made"
+        )
+    whole = Fields.of(parse(_bytes(folder, MANIFEST, LARGEST_MANIFEST), str(path)), where=str(path), code="BX510")
+    stated = whole.values.get("format"), whole.values.get("version")
+    if stated != (FORMAT, VERSION) or type(stated[1]) is not int:
+        raise BundleError(
+            "BX502",
+            f"the manifest says {str(stated[0])[:80]!r} version {str(stated[1])[:20]!r}; this Biomux reads {FORMAT!r} version {VERSION}",
+            where=str(path),
+            hint="use the Biomux version that made it",
+        )
+    whole.text("format", longest=80)
+    whole.whole("version", low=VERSION, high=VERSION)
+    biomux = whole.text("biomux", longest=80)
+    files = whole.object("files")
+    whole.end()
+    if len(files.values) > MOST_FILES:
+        files.refuse(f"there are more than {MOST_FILES} files")
+    made = {name: _described(files, name, value) for name, value in files.values.items()}
+    for name in REQUIRED:
+        if name not in made:
+            files.refuse(f"{name} is missing")
+    return Manifest(biomux, made)
+
+
+def read_file(folder: Path, name: str, manifest: Manifest) -> bytes:
+    """The bytes of a file that the manifest names, if they are what it says."""
+    size, sha256 = manifest.files[name]
+    content = _bytes(folder, name, size)
+    if len(content) != size or hashlib.sha256(content).hexdigest() != sha256:
+        raise BundleError("BX503", f"{name} is not what the manifest says", where=str(folder), hint=HINT)
+    return content
+
+
+def unlisted(folder: Path, manifest: Manifest) -> list[str]:
+    """What lies in the folder and is not of the bundle."""
+    return sorted(path.name for path in folder.iterdir() if path.name not in {*manifest.files, MANIFEST})
+
+
+def _described(files: Fields, name: str, value: Any) -> tuple[int, str]:
+    if not _PLAIN.fullmatch(name) or name == MANIFEST:
+        files.refuse(f"{name[:80]!r} is no plain file name", code="BX507")
+    fields = Fields.of(value, where=f"{files.where} → {name}", code="BX510")
+    size = fields.whole("size", low=0, high=1 << 60)
+    sha256 = fields.text("sha256", longest=64)
+    fields.end()
+    if not _SHA256.fullmatch(sha256):
+        fields.refuse("'sha256' is none")
+    if size > (largest := LARGEST.get(name, LARGEST_OTHER)):
+        fields.refuse(f"{name} has {size} bytes; at most {largest} are allowed", code="BX509")
+    return size, sha256
+
+
+def _bytes(folder: Path, name: str, largest: int) -> bytes:
+    """The bytes of an ordinary file, at most one more than `largest`. A link is not followed, a pipe is not waited for."""
+    path = folder / name
+    if path.is_symlink():
+        raise BundleError("BX508", f"{name} is a link", where=str(folder), hint=HINT)
+    # Opened once, and looked at as opened: what the name stands for cannot change in between.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise BundleError("BX508", f"{name} is no ordinary file", where=str(folder), hint=HINT)
+            if found.st_size > largest and name == MANIFEST:
+                raise BundleError(
+                    "BX509", f"{name} has more than {largest} bytes, which is the limit", where=str(folder), hint=HINT
+                )
+            with os.fdopen(descriptor, "rb", closefd=False) as stream:
+                return stream.read(largest + 1)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise BundleError(
+            "BX503", f"cannot read {name}: {error.strerror or error}", where=str(folder), hint=HINT
+        ) from None

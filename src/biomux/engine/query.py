@@ -1,0 +1,162 @@
+"""What a call asks for: which heads must be read, how their mentions are merged, and which are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from biomux.engine import entity_types as plain
+from biomux.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from biomux.document import Span
+    from biomux.engine.entity_types import Curve, Merge
+    from biomux.tasks.tagging import Tagging
+
+NEVER = 2.0
+"""A threshold that no score reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The heads to decode (`tasks`), the plain types to make of them (`merges`; None: the heads' own), and what is kept.
+
+    `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out. `left_out` are types
+    that are never as precise as is asked for.
+    """
+
+    tasks: tuple[Tagging, ...]
+    merges: tuple[Merge, ...] | None
+    types: frozenset[str]
+    thresholds: Mapping[str, float]
+    default: float
+    resolve: bool
+    floors: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    def merged(self, spans: Iterable[Span]) -> list[Span]:
+        """What the heads said, as the types that were asked for, above their thresholds."""
+        found = plain.rounded(spans)
+        if self.floors:
+            found = [
+                span for span in found if (span.score or 0.0) >= self.floors.get((span.head or "", span.type), 0.0)
+            ]
+        if self.merges is not None:
+            found = plain.merge(found, self.merges)
+        wanted = [span for span in found if span.type in self.types]
+        return plain.in_order(plain.above(wanted, self.thresholds, default=self.default))
+
+    def final(self, spans: Iterable[Span]) -> list[Span]:
+        """The layers as they are given out: as they stand, or resolved to one."""
+        return plain.flat(spans) if self.resolve else plain.in_order(spans)
+
+
+def choose(
+    tasks: Sequence[Tagging],
+    merges: Mapping[str, Merge] | None,
+    curves: Mapping[tuple[str, str], Curve],
+    *,
+    types: Sequence[str] | None,
+    heads: Sequence[str] | None,
+    threshold: float | Mapping[str, float] | None,
+    precision: float | None,
+    resolve: bool,
+) -> Choice:
+    """Check what is asked for against what the bundle has.
+
+    A type that is asked for by name and is never as precise as `precision` is an error; where all types are asked for it is left out.
+    """
+    if heads is not None:
+        _must_be_known("head", heads, [task.name for task in tasks])
+    if threshold is not None and precision is not None:
+        raise UsageError("BX001", "threshold and precision are both given", hint="give one of them")
+    if merges and heads is None:
+        rules = _rules(merges, types)
+        used = {head for rule in rules for head in rule.heads}
+        read = tuple(task for task in tasks if task.name in used)
+        own = {rule.type: rule.threshold for rule in rules}
+        points = {rule.type: rule.curve for rule in rules}
+        names = frozenset(own)
+    else:
+        rules = None
+        read = tuple(task for task in tasks if heads is None or task.name in heads)
+        known = list(dict.fromkeys(name for task in read for name in task.types))
+        _must_be_known("type", types or (), known)
+        names = frozenset(known if types is None else types)
+        own = {}
+        points = _alone(read, curves, names)
+    limits, default = _thresholds(threshold, own, names)
+    if precision is None:
+        return Choice(read, rules, names, limits, default, resolve)
+    _must_be_share("precision", precision)
+    behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
+    floors: dict[tuple[str, str], float] = {}
+    limits, refused = {}, {}
+    for name in sorted(names):
+        try:
+            if name in behind:
+                floors |= _floors(name, behind[name], curves, precision)
+            else:
+                limits[name] = plain.threshold_for(name, points.get(name, ()), precision)
+        except UsageError as error:
+            refused[name] = error
+    if refused and (types is not None or len(refused) == len(names)):
+        raise next(iter(refused.values()))
+    kept = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
+    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused))
+
+
+def _rules(merges: Mapping[str, Merge], types: Sequence[str] | None) -> tuple[Merge, ...]:
+    _must_be_known("type", types or (), list(merges))
+    return tuple(rule for name, rule in merges.items() if types is None or name in types)
+
+
+def _thresholds(
+    threshold: float | Mapping[str, float] | None, own: Mapping[str, float], names: Iterable[str]
+) -> tuple[dict[str, float], float]:
+    """Each type's threshold, and that of types not named: what the call says, else what the bundle says, else none."""
+    if threshold is None:
+        return dict(own), 0.0
+    if not isinstance(threshold, Mapping):
+        _must_be_share("threshold", threshold)
+        return {}, float(threshold)
+    _must_be_known("type", [name for name in threshold if name != "*"], sorted(names))
+    for value in threshold.values():
+        _must_be_share("threshold", value)
+    rest = {} if "*" in threshold else dict(own)
+    return rest | {name: value for name, value in threshold.items() if name != "*"}, threshold.get("*", 0.0)
+
+
+def _floors(
+    name: str, sources: Sequence[tuple[str, str]], curves: Mapping[tuple[str, str], Curve], precision: float
+) -> dict[tuple[str, str], float]:
+    """For a plain type that was not measured itself: the threshold of each source. One that is never so precise is left out."""
+    known = [source for source in sources if curves.get(source)]
+    best = max(known, key=lambda source: max(reached for _, reached in curves[source]), default=None)
+    plain.threshold_for(name, curves[best] if best else (), precision)  # says so if no source is
+    floors: dict[tuple[str, str], float] = {}
+    for source in sources:
+        reaching = [score for score, reached in curves.get(source, ()) if reached >= precision]
+        floors[source] = reaching[0] if reaching else NEVER
+    return floors
+
+
+def _alone(tasks: Sequence[Tagging], curves: Mapping[tuple[str, str], Curve], names: Iterable[str]) -> dict[str, Curve]:
+    """The calibration of each type where several heads may have a type of that name: usable if one head alone has it."""
+    owners = {name: [task.name for task in tasks if name in task.types] for name in names}
+    return {name: curves.get((heads[0], name), ()) for name, heads in owners.items() if len(heads) == 1}
+
+
+def _must_be_known(what: str, asked: Sequence[str], known: Sequence[str]) -> None:
+    unknown = [name for name in asked if name not in known]
+    if unknown:
+        raise UsageError("BX001", f"there is no {what} {unknown[0]!r}", hint=f"one of: {', '.join(known)}")
+
+
+def _must_be_share(what: str, value: object) -> None:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        said = f"{value:g}" if isinstance(value, int | float) else repr(value)
+        raise UsageError("BX001", f"a {what} of {said} cannot be", hint="give a number from 0 to 1")

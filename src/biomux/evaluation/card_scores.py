@@ -1,0 +1,123 @@
+"""A bundle's card with the scores of an evaluation in it.
+
+What was measured after export cannot stand in the card that export wrote: `biomux evaluate --card` puts it there. The part begins with its
+own heading, stands last, and a later evaluation takes its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from biomux.engine.bundle.reader import MANIFEST
+from biomux.errors import BundleError
+from biomux.evaluation.score_tables import figure, percent, summary, with_error
+from biomux.formats import target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from biomux.evaluation.score_tables import Table
+
+CARD = "card.md"
+HEADING = "## Scores on text that was held out"
+
+
+def put(bundle: Path, content: Mapping[str, Any], *, notes: str = "") -> None:
+    """Write what `scores.json` says into the card of a bundle, and the card's new checksum into its manifest.
+
+    `notes` are what somebody saw by eye, in Markdown: they stand before the signatures.
+    """
+    manifest, card = check(bundle)
+    made = (card.partition(f"\n{HEADING}\n")[0].rstrip("\n") + "\n\n" + section(content, notes=notes)).encode()
+    manifest["files"][CARD] = {"size": len(made), "sha256": hashlib.sha256(made).hexdigest()}
+    with target(bundle / CARD) as stream, target(bundle / MANIFEST) as table:
+        stream.write(made)
+        table.write((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def check(bundle: Path) -> tuple[dict[str, Any], str]:
+    """The manifest and the card of a bundle; BX501 if there is none to write into."""
+    try:
+        manifest: dict[str, Any] = json.loads((bundle / MANIFEST).read_text(encoding="utf-8"))
+        return manifest | {"files": dict(manifest["files"])}, (bundle / CARD).read_text(encoding="utf-8")
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BundleError(
+            "BX501",
+            "there is no bundle with a card here to write scores into",
+            where=str(bundle),
+            hint="name the folder that `biomux export` made, or leave out --card",
+        ) from None
+
+
+def section(content: Mapping[str, Any], *, notes: str = "") -> str:
+    """The part of the card: all corpora, each type, mistakes by class, calibration, signatures."""
+    columns = [column for column in content["columns"] if "spans" in column]
+    parts = [
+        HEADING,
+        "Every corpus with the head that was trained on it, and, marked as cross, with heads of other corpora. Percent, ± the standard error over "
+        "documents. Strict: offsets and type must be equal; the other matchings are explained in docs/scores.md.",
+        markdown(summary(columns)),
+        "### Each type, strict",
+        markdown(_types(columns)),
+        "### Mistakes by class",
+        "Boundary: the right type at a place that overlaps. Split: one mention found as several; merged: several as one.",
+        markdown(_mistakes(columns)),
+        "### Are scores true?",
+        "The mean score of what was found, the share of it that was right, the expected calibration error, and the area under the risk–coverage curve.",
+        markdown(_confidence(columns)),
+        *([notes.strip()] if notes.strip() else []),
+        "### Signatures",
+        "\n".join(f"- `{column['signature']}`" for column in columns),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """A table in Markdown; figures stand to the right."""
+    head, rows = table
+    numeric = [all(row[place][:1].isdecimal() or not row[place] for row in rows) for place in range(len(head))]
+    lines = [head, ["---:" if right else "---" for right in numeric], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _types(columns: Sequence[Mapping[str, Any]]) -> Table:
+    rows: list[tuple[str, ...]] = [
+        (
+            _title(column),
+            str(name),
+            f"{one['tp'] + one['fn']:,}",
+            percent(one["precision"]),
+            percent(one["recall"]),
+            with_error(one),
+        )
+        for column in columns
+        for name, one in column["spans"]["matchings"]["strict"]["types"].items()
+    ]
+    return ["corpus", "type", "mentions", "precision", "recall", "F1"], rows
+
+
+def _mistakes(columns: Sequence[Mapping[str, Any]]) -> Table:
+    kinds = list(dict.fromkeys(kind for column in columns for kind in column["spans"]["mistakes"]["kinds"]))
+    rows = [
+        (_title(column), *(f"{column['spans']['mistakes']['kinds'].get(kind, 0):,}" for kind in kinds))
+        for column in columns
+        if not column["cross"]
+    ]
+    return ["corpus", *kinds], rows
+
+
+def _confidence(columns: Sequence[Mapping[str, Any]]) -> Table:
+    rows = []
+    for column in columns:
+        found = column["spans"].get("confidence")
+        if found and not column["cross"]:
+            own = (figure(found[name], found[f"{name}_error"]) for name in ("ece", "aurc"))
+            rows.append((_title(column), percent(found["mean_score"]), percent(found["accuracy"]), *own))
+    return ["corpus", "mean score", "right", "ECE", "AURC"], rows
+
+
+def _title(column: Mapping[str, Any]) -> str:
+    return str(column["corpus"]) + (f" by {'+'.join(column['heads'])}" if column["cross"] else "")

@@ -1,0 +1,193 @@
+"""Columns of an evaluation: which heads answer for which types of which corpus.
+
+Without further words a corpus is scored with the head that was trained on it, and beside that with every head that was trained on another
+corpus and means about the same (`biomux.corpora.cross`). A type map overrules both.
+
+Heads that do not tag (classes, numbers, relations, answers) are scored on the corpus that they were trained on; on another one, if they are chosen by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from biomux.corpora import catalogue, cross, view
+from biomux.errors import UsageError
+from biomux.scoring import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from biomux.evaluation.model_heads import Head
+    from biomux.scoring.mapping import TypeMap
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: documents of a corpus, some heads, and how their types meet. `plain`: the model's plain types instead of heads."""
+
+    name: str
+    corpus: str
+    split: str
+    heads: tuple[str, ...]
+    types: TypeMap
+    scheme: str
+    cross: bool = False
+    plain: tuple[str, ...] = ()
+    kind: str = "tagging"
+
+    @property
+    def base(self) -> str:
+        """The corpus without the brackets of a view."""
+        return view.parse(self.corpus)[0]
+
+
+def plan(
+    heads: Sequence[Head],
+    corpora: Sequence[str],
+    *,
+    split: str = "test",
+    chosen: Sequence[str] | None = None,
+    plain: Sequence[str] = (),
+    types: TypeMap | None = None,
+    with_cross: bool = True,
+) -> list[Column]:
+    """The columns for some corpora ("all": each that a head was trained on). `chosen` limits the heads."""
+    if not heads:
+        raise UsageError(
+            "BX001", "no head of the model can be scored", hint="train a task that a corpus has answers for"
+        )
+    _must_be_known(chosen or (), [head.name for head in heads], "head")
+    usable = [head for head in heads if chosen is None or head.name in chosen]
+    names = [name for spec in corpora for name in ([head.base for head in usable] if spec == ALL else [spec]) if name]
+    columns = []
+    for spec in dict.fromkeys(names):
+        taggers = [head for head in usable if head.tags]
+        found = list(_columns(spec, taggers, split, plain, types, with_cross))
+        if not plain and types is None:
+            found += _asked(spec, usable, split, by_name=chosen is not None)
+        if not found:
+            raise UsageError(
+                "BX001",
+                f"no head answers for corpus {spec!r}",
+                hint=_way_out(usable),
+            )
+        columns += found
+    if not columns:
+        raise UsageError("BX001", "no head is named after a corpus", hint="name a corpus, and a --map or --heads")
+    return _distinct(columns)
+
+
+def _distinct(columns: Sequence[Column]) -> list[Column]:
+    """Columns with names that can stand as folders, each once."""
+    made: dict[str, Column] = {}
+    for column in columns:
+        plain = re.sub(r"[^\w.+~-]", "_", column.name)
+        number = next(number for number in count(1) if (plain if number == 1 else f"{plain}.{number}") not in made)
+        name = plain if number == 1 else f"{plain}.{number}"
+        made[name] = replace(column, name=name)
+    return list(made.values())
+
+
+def _columns(
+    spec: str, heads: Sequence[Head], split: str, plain: Sequence[str], types: TypeMap | None, with_cross: bool
+) -> Iterator[Column]:
+    base, kept = view.parse(spec)
+    own_types = tuple(kept.values()) if kept else catalogue.card(base).types
+    if kept:
+        view.check_types(kept, catalogue.card(base).types, corpus=base)
+    if types is not None:
+        view.check_types(types.gold, own_types, corpus=spec)
+    if plain:
+        found = types or _by_name(own_types, plain)
+        if found is not None:
+            _must_be_known(found.said, plain, "type")
+            yield Column(f"{base}~types", spec, split, (), found, "plain", cross=True, plain=tuple(plain))
+    elif types is not None:
+        yield _mapped(spec, base, heads, split, types)
+    else:
+        for head in heads:
+            if head.base == base and (shared := [name for name in head.types if not kept or name in own_types]):
+                several = sum(other.base == base for other in heads) > 1
+                name = f"{base}~{head.name}" if several else base
+                corpus = spec if kept else head.corpus or spec
+                yield Column(name, corpus, split, (head.name,), mapping.same(shared, head=head.name), head.scheme)
+        if with_cross and not kept:
+            yield from _crossed(spec, base, heads, split)
+
+
+def _asked(spec: str, heads: Sequence[Head], split: str, *, by_name: bool) -> Iterator[Column]:
+    """The columns of heads that do not tag."""
+    base, kept = view.parse(spec)
+    several = sum(head.base == base for head in heads) > 1
+    for head in heads:
+        own = head.base == base
+        if head.tags or not (own or by_name):
+            continue
+        name = f"{base}~{head.name}" if several or not own else base
+        corpus = spec if kept or not own else head.corpus or spec
+        nothing = mapping.of_pairs([])
+        yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not own, kind=head.kind)
+
+
+def _way_out(heads: Sequence[Head]) -> str:
+    """How to score a corpus that no head was trained on."""
+    taggers = [head.name for head in heads if head.tags]
+    others = [head.name for head in heads if not head.tags]
+    said = []
+    if taggers:
+        said.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
+    if others:
+        said.append(f"name a head that fits with --heads: {', '.join(others)}")
+    return "; or ".join(said)
+
+
+def _crossed(spec: str, base: str, heads: Sequence[Head], split: str) -> Iterator[Column]:
+    pairs = cross.pairs(base)
+    for head in heads:
+        met = [
+            (gold, f"{head.name}/{said}")
+            for gold, sources in pairs.items()
+            for corpus, said in sources
+            if head.corpus == corpus and said in head.types
+        ]
+        if met:
+            yield Column(
+                f"{base}~{head.name}", spec, split, (head.name,), mapping.of_pairs(met), head.scheme, cross=True
+            )
+
+
+def _mapped(spec: str, base: str, heads: Sequence[Head], split: str, types: TypeMap) -> Column:
+    """The column of a map that the user gave: a bare type is that of every head that has it."""
+    known = [f"{head.name}/{name}" for head in heads for name in head.types]
+    bare = list(dict.fromkeys(name for head in heads for name in head.types))
+    _must_be_known(types.said, [*bare, *known], "type")
+    used = [head for head in heads if any(_answers(head, said) for said in types.said)]
+    own = len(used) == 1 and used[0].base == base
+    name = base if own else f"{base}~{'+'.join(head.name for head in used)}"
+    schemes = "+".join(dict.fromkeys(head.scheme for head in used))
+    return Column(name, spec, split, tuple(head.name for head in used), types, schemes, cross=not own)
+
+
+def _answers(head: Head, said: str) -> bool:
+    return said in head.types or said in {f"{head.name}/{name}" for name in head.types}
+
+
+def _by_name(gold: Iterable[str], plain: Iterable[str]) -> TypeMap | None:
+    """Types that have the same name on both sides, case aside."""
+    lower = {name.lower(): name for name in plain}
+    met = [(name, lower[name.lower()]) for name in gold if name.lower() in lower]
+    return mapping.of_pairs(met) if met else None
+
+
+def _must_be_known(asked: Iterable[str], known: Sequence[str], what: str) -> None:
+    for name in asked:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise UsageError("BX001", f"the model has no {what} {name!r}", hint=f"{hint}it has: {', '.join(known)}")

@@ -1,0 +1,454 @@
+"""Systems compared: by seeds, by documents, by ranks over corpora.
+
+A system is one folder of scores, or several of the same label: its seeds. Columns are paired by name, and must be of the same documents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.errors import ScoreError, UsageError
+from biomux.evaluation import published, score_folder
+from biomux.evaluation.score_folder import Scored
+from biomux.scoring.document_counts import DocumentCounts, document_counts
+from biomux.scoring.document_rows import compare_rows, read_rows
+from biomux.scoring.signature import common_signature, read_signature
+from biomux.scoring.significance import Comparison, compare_documents, compare_means, enough, holm
+from biomux.scoring.spans import MATCHINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from biomux.scoring.ranks import Ranking
+
+METRICS = {"spans": "f1", "labels": "f1", "relations": "f1", "answers": "f1", "numbers": "pearson"}
+"""The figure that is compared where none is named; of spans, labels and relations it is micro. Heads that do not tag name their own (`main`)."""
+
+RELATIONS = ("relations", "undirected", "candidates")
+"""Matchings of relations; "relations" is the strict one."""
+
+MAIN = "f1-strict"
+"""The published metric that is taken where a table has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system and the scores of each of its seeds."""
+
+    name: str
+    seeds: tuple[Scored, ...]
+
+    def columns(self) -> set[str]:
+        """The columns that all seeds have."""
+        return set.intersection(*(set(seed.columns) for seed in self.seeds))
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """Two systems on one column. `p` is that of the randomisation test, corrected over all tests made together (Holm)."""
+
+    column: str
+    first: str
+    second: str
+    found: Comparison
+    p: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        found = self.found.to_json()
+        values = {"first_value": found.pop("first"), "second_value": found.pop("second")}
+        return {"column": self.column, "first": self.first, "second": self.second, **values, **found, "p_holm": self.p}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """All that was found. `values`: column → system → the figure of each seed. `signature` is the line under their table; empty for published figures."""
+
+    systems: tuple[str, ...]
+    metric: str
+    values: Mapping[str, Mapping[str, tuple[float, ...]]]
+    tests: tuple[Test, ...] = ()
+    ranking: Ranking | None = None
+    remarks: tuple[str, ...] = ()
+    signature: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "systems": list(self.systems),
+            "metric": self.metric,
+            "signature": self.signature,
+            "values": {
+                column: {name: {"values": list(each), **spread(each)} for name, each in systems.items()}
+                for column, systems in self.values.items()
+            },
+            "tests": [test.to_json() for test in self.tests],
+            "ranking": self.ranking.to_json() if self.ranking else None,
+            "remarks": list(self.remarks),
+        }
+
+
+def systems_of(arguments: Sequence[str]) -> list[System]:
+    """Systems from FOLDER or LABEL=FOLDER; folders of one label are its seeds."""
+    split = [argument_of(argument) for argument in arguments]
+    read = [(label, folder, score_folder.read(Path(folder), system=label or None)) for label, folder in split]
+    plain = [one.system for label, _, one in read if not label]
+    groups: dict[str, list[Scored]] = {}
+    for label, folder, one in read:
+        name = label or (one.system if plain.count(one.system) == 1 else folder)
+        groups.setdefault(name, []).append(one)
+    return [System(name, tuple(seeds)) for name, seeds in groups.items()]
+
+
+def published_systems(paper: str, tables: Sequence[str], *, metric: str | None = None) -> list[System]:
+    """The systems of a paper's tables, their figures as shares of one."""
+    found = {figure.metric for table in tables for figure in published.published(paper=paper, table=table)}
+    if metric is None and MAIN in found:
+        metric = MAIN
+    named = f"{paper}:{','.join(tables)}"
+    if not found:
+        known = sorted({f"{one.paper}:{one.table}" for one in published.all_published()})
+        raise UsageError("BX001", f"there is no published table {named!r}", hint=f"there are {', '.join(known)}")
+    if metric is None and len(found) > 1:
+        hint = f"name one with --metric: {', '.join(sorted(found))}"
+        raise UsageError("BX001", f"{named} has {len(found)} metrics", hint=hint)
+    corpora, names, values = published.score_table(paper, tables, metric=metric or found.pop())
+    scale = 100.0 if any(value > 1 for row in values for value in row) else 1.0
+    return [
+        System(
+            name,
+            (
+                Scored(
+                    name,
+                    {corpus: {"figure": row[place] / scale} for corpus, row in zip(corpora, values, strict=True)},
+                ),
+            ),
+        )
+        for place, name in enumerate(names)
+    ]
+
+
+def compare_systems(
+    systems: Sequence[System],
+    *,
+    matching: str = "strict",
+    metric: str | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+    alpha: float = 0.05,
+    correction: str | None = "holm",
+) -> Result:
+    """Values of all; each system against the first, document by document; from three systems on two corpora on, their ranks.
+
+    p of the tests by documents is corrected over all of them (Holm); more `samples` are drawn than asked for where so few could not show anything.
+    """
+    shared = [name for name in systems[0].seeds[0].columns if all(name in system.columns() for system in systems)]
+    if not shared:
+        raise ScoreError("BX704", "the systems have no column in common", hint="score them on the same corpora")
+    remarks = remarks_on(systems, shared)
+    shared, without = _with_relations(systems, shared, matching)
+    remarks += without
+    values = {
+        column: {
+            system.name: tuple(figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds)
+            for system in systems
+        }
+        for column in shared
+    }
+    samples = enough(samples, tests=len(shared) * (len(systems) - 1), alpha=alpha)
+    tests = _tests(systems, shared, matching, metric, samples, seed)
+    ranking = None
+    if len(systems) > 2 and len(shared) > 1:
+        from biomux.scoring.ranks import rank_systems
+
+        table = [[float(np.mean(values[column][system.name])) for system in systems] for column in shared]
+        ranking = rank_systems(table, [system.name for system in systems], alpha=alpha, correction=correction)
+    named = f"{matching} {metric or METRICS['spans']}" if any("spans" in _first(systems, one) for one in shared) else ""
+    if not named and metric is None:
+        mains = {str(_first(systems, one).get("main", {}).get("metric", "figure")) for one in shared}
+        named = mains.pop() if len(mains) == 1 else ""
+    figure = named or metric or "figure"
+    return Result(
+        tuple(system.name for system in systems),
+        figure,
+        values,
+        tuple(tests),
+        ranking,
+        tuple(remarks),
+        _signature([str(_first(systems, one).get("signature", "")) for one in shared], figure),
+    )
+
+
+def _signature(lines: Sequence[str], figure: str) -> str:
+    """The line under the values: what was compared, and what the columns' own lines have in common."""
+    if not all(lines):
+        return ""
+    return f"{lines[0] if len(lines) == 1 else common_signature(lines)}|figure:{figure}"
+
+
+def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: str | None = None) -> float:
+    """The figure of a column: by default that of METRICS. "macro-f1" and the like are averages over types."""
+    if "figure" in column:
+        return float(column["figure"])
+    kind = _kind(column, matching) or "spans"
+    _check_matching(column, kind, matching)
+    if metric is None and _by_main(column, matching):
+        return float(column["main"]["value"])
+    wanted = metric or METRICS[kind]
+    try:
+        if kind == "answers":
+            return float(column["answers"][wanted]["value"])
+        if kind == "numbers":
+            found = [one[wanted] for one in column["numbers"].values()]
+            return float(np.mean([math.nan if one is None else one for one in found]))
+        if kind == "labels" and wanted in {"accuracy", "exact"}:
+            whole = column["labels"][wanted]
+            return float(whole["value"] if isinstance(whole, dict) else whole)
+        if kind == "spans" and matching == "semeval":
+            return float(column["spans"]["semeval"]["partial"][wanted])
+        table = column["labels"] if kind == "labels" else column[kind]["matchings"][_table(column, kind, matching)]
+        average, name = ("macro", wanted[6:]) if wanted.startswith("macro-") else ("micro", wanted)
+        return float(table[average][name])
+    except KeyError as error:
+        raise UsageError(
+            "BX001",
+            f"the scores have no figure {error.args[0]!r} ({kind}, {matching}, {wanted})",
+            where=f"column {column.get('name', '')!r}",
+            hint="choose another --matching or --metric",
+        ) from None
+
+
+def _kind(column: Mapping[str, Any], matching: str) -> str | None:
+    """What of a column is compared: relations, where their matching is asked for; else the first that it has."""
+    if matching in RELATIONS and "relations" in column:
+        return "relations"
+    return next((kind for kind in METRICS if kind in column), None)
+
+
+def _with_relations(systems: Sequence[System], shared: Sequence[str], matching: str) -> tuple[list[str], list[str]]:
+    """Where a matching of relations is asked for: the columns that have relations, and what must be said of the others."""
+    if matching not in RELATIONS:
+        return list(shared), []
+    kept = [
+        one for one in shared if all("relations" in seed.columns[one] for system in systems for seed in system.seeds)
+    ]
+    if not kept:
+        raise UsageError(
+            "BX001",
+            f"--matching {matching} compares relations, and no column that all systems have has any",
+            hint=f"choose from {', '.join(MATCHINGS)}, or score documents with relations",
+        )
+    left = [one for one in shared if one not in kept]
+    return kept, [f"not compared, since there are no relations: {', '.join(left)}"] if left else []
+
+
+def _check_matching(column: Mapping[str, Any], kind: str, matching: str) -> None:
+    """Refuse a matching that the spans or relations of a column were not scored by."""
+    if kind not in ("spans", "relations") or kind not in column or _by_main(column, matching):
+        return
+    scored_by = [*column[kind]["matchings"], *(["semeval"] if "semeval" in column[kind] else [])]
+    if _table(column, kind, matching) not in scored_by:
+        known = ["relations" if (kind, one) == ("relations", "strict") else one for one in scored_by]
+        raise UsageError(
+            "BX001",
+            f"the {kind} of column {column.get('name', '')!r} were not scored by {matching!r}",
+            hint=f"choose --matching from {', '.join(known)}",
+        )
+
+
+def _by_main(column: Mapping[str, Any], matching: str) -> bool:
+    """Whether the main figure of a head that does not tag is meant."""
+    return "main" in column and matching == "strict"
+
+
+def _table(column: Mapping[str, Any], kind: str, matching: str) -> str:
+    """The matching under which a column has what is asked for. What a head says of relations has no direction."""
+    if kind != "relations" or matching not in ("strict", "relations"):
+        return matching
+    return "strict" if "strict" in column["relations"]["matchings"] else "undirected"
+
+
+def spread(values: Sequence[float]) -> dict[str, float | None]:
+    """Mean, and standard deviation of at least two.
+
+    >>> spread([0.8, 0.9])["mean"], spread([0.8])["sd"]
+    (0.85, None)
+    """
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": round(float(np.mean(values)), 12), "sd": sd}
+
+
+def argument_of(argument: str) -> tuple[str, str]:
+    """LABEL=PATH as both; the label is empty if there is none. A path with an equals sign that exists is a path."""
+    label, equals, folder = argument.partition("=")
+    return (label, folder) if equals and folder and not Path(argument).exists() else ("", argument)
+
+
+def _first(systems: Sequence[System], column: str) -> Mapping[str, Any]:
+    return systems[0].seeds[0].columns[column]
+
+
+def remarks_on(systems: Sequence[System], shared: Sequence[str]) -> list[str]:
+    """Columns must be of the same documents; other differences between signatures are told."""
+    said = [
+        f"{system.name}: not compared, since not all systems have it: {', '.join(left)}"
+        for system in systems
+        for one in system.seeds
+        if (left := sorted(set(one.columns) - set(shared)))
+    ]
+    for system in systems:
+        bare = [one for one in shared if any(seed.folder and not seed.has_rows(one) for seed in system.seeds)]
+        if bare:
+            said.append(f"{system.name}: not tested, since there is no counts.jsonl for {', '.join(bare)}")
+    for column in shared:
+        seen: dict[str, dict[str, str]] = {}
+        for system in systems:
+            for one in system.seeds:
+                if line := one.columns[column].get("signature"):
+                    fields = read_signature(line)
+                    seen.setdefault(system.name, fields)
+                    other = next(iter(seen.values()))
+                    _same_documents(column, system.name, fields, other)
+                    differ = sorted(
+                        name for name in {*fields, *other} - {"heads"} if fields.get(name) != other.get(name)
+                    )
+                    if differ:
+                        said.append(f"{column}: {system.name} was scored with another {', '.join(differ)}")
+    return list(dict.fromkeys(said))
+
+
+def _same_documents(column: str, system: str, fields: Mapping[str, str], other: Mapping[str, str]) -> None:
+    for name in ("split", "sha256"):
+        if fields.get(name) != other.get(name):
+            raise ScoreError(
+                "BX706",
+                f"{system} was scored on other documents: {name} {fields.get(name)}, not {other.get(name)}",
+                where=f"column {column!r}",
+                hint="score all systems on the same split of the same corpus",
+            )
+
+
+def _tests(
+    systems: Sequence[System], shared: Sequence[str], matching: str, metric: str | None, samples: int, seed: int
+) -> list[Test]:
+    """Every other system against the first, on every column with rows of documents on both sides."""
+    found: list[tuple[str, str, str, Comparison]] = []
+    for column in shared:
+        for system in systems[1:]:
+            made = compare_columns(
+                systems[0], system, column, matching=matching, metric=metric, samples=samples, seed=seed
+            )
+            if made is not None:
+                found.append((column, systems[0].name, system.name, made))
+    corrected = holm([made.p_randomisation for _, _, _, made in found])
+    return [Test(*one, p) for one, p in zip(found, corrected, strict=True)]
+
+
+def compare_columns(
+    first: System,
+    second: System,
+    column: str,
+    *,
+    matching: str = "strict",
+    metric: str | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> Comparison | None:
+    """Two systems on one column, document by document; None where a side has no rows of documents, or the figure cannot be resampled."""
+    found = _first([first], column)
+    kind = _kind(found, matching)
+    if metric is None and _by_main(found, matching) and _by_main(_first([second], column), matching):
+        return _compare_main(first, second, column, samples, seed)
+    if kind is None or kind == "numbers" or matching == "semeval":
+        return None
+    wanted = metric or METRICS[kind]
+    if kind == "labels" and wanted in {"accuracy", "exact"}:
+        return None
+    left, right = _rows(first, column), _rows(second, column)
+    if not all(left) or not all(right):
+        return None
+    if kind == "answers":
+        return _compare_answers(left, right, wanted, samples, seed)
+    by = "labels" if kind == "labels" else matching
+    if kind == "relations":
+        by = "relations" if _table(found, kind, matching) == "strict" else _table(found, kind, matching)
+    even = math.lcm(len(left), len(right))
+    return compare_documents(
+        _pooled(left, by, times=even // len(left)),
+        _pooled(right, by, times=even // len(right)),
+        metric=wanted,
+        samples=samples,
+        seed=seed,
+    )
+
+
+def _rows(system: System, column: str) -> list[list[dict[str, Any]]]:
+    return [list(one.rows(column)) for one in system.seeds]
+
+
+def _pooled(seeds: Sequence[Sequence[Mapping[str, Any]]], matching: str, *, times: int = 1) -> DocumentCounts:
+    """Counts of a document summed over seeds. `times` evens out systems with other numbers of seeds."""
+    each = [document_counts(_with(rows, matching), matching=matching) for rows in seeds]
+    if any(set(one.ids) != set(each[0].ids) for one in each):
+        raise ScoreError("BX701", "seeds were not scored on the same documents", hint="score all on the same split")
+    types = tuple(sorted({name for one in each for name in one.types}))
+    places = {id_: place for place, id_ in enumerate(each[0].ids)}
+    total = np.zeros((len(places), len(types), 3), dtype=np.int64)
+    for one in each:
+        rows = [places[id_] for id_ in one.ids]
+        total[np.ix_(rows, [types.index(name) for name in one.types])] += times * one.counts
+    return DocumentCounts(each[0].ids, types, total)
+
+
+def _with(rows: Sequence[Mapping[str, Any]], matching: str) -> Sequence[Mapping[str, Any]]:
+    """Rows of documents without any label or relation have none of these counts: they are empty, not missing."""
+    if matching not in ("labels", *RELATIONS):
+        return rows
+    return [{"id": row["id"], "counts": {matching: row["counts"].get(matching, {})}} for row in rows]
+
+
+def _compare_main(first: System, second: System, column: str, samples: int, seed: int) -> Comparison | None:
+    """The main figure of a head that does not tag, from the rows that each document left."""
+    sides = []
+    for system in (first, second):
+        made = []
+        for one, rows in zip(system.seeds, _rows(system, column), strict=True):
+            main = one.columns[column]["main"]
+            if not rows or main["rows"] is None:
+                return None
+            if any("row" not in row or "id" not in row for row in rows):
+                raise ScoreError("BX705", "a row has no numbers of the main figure", hint="score again")
+            ids, values = [row["id"] for row in rows], [row["row"] for row in rows]
+            made.append(read_rows({"figure": main["rows"], "classes": main["classes"], "ids": ids, "rows": values}))
+        sides.append(made)
+    even = math.lcm(*map(len, sides))
+    left, right = (side * (even // len(side)) for side in sides)
+    return compare_rows(left, right, samples=samples, seed=seed)
+
+
+def _compare_answers(
+    first: Sequence[Sequence[Mapping[str, Any]]],
+    second: Sequence[Sequence[Mapping[str, Any]]],
+    metric: str,
+    samples: int,
+    seed: int,
+) -> Comparison:
+    """Means of a document's questions, averaged over seeds, paired by id."""
+
+    def means(seeds: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, float]:
+        values: dict[str, list[float]] = {}
+        for rows in seeds:
+            for row in rows:
+                if "values" in row:
+                    values.setdefault(row["id"], []).append(row["values"][metric])
+        return {id_: float(np.mean(each)) for id_, each in values.items()}
+
+    left, right = means(first), means(second)
+    if left.keys() != right.keys():
+        raise ScoreError("BX701", "the systems did not answer the same documents", hint="score both on the same split")
+    return compare_means(list(left.values()), [right[id_] for id_ in left], samples=samples, seed=seed)

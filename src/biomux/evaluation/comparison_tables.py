@@ -1,0 +1,104 @@
+"""Tables of a comparison, ready to be printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from biomux.evaluation.compare import spread
+from biomux.evaluation.score_tables import percent
+
+if TYPE_CHECKING:
+    from biomux.evaluation.compare import Result
+    from biomux.evaluation.score_tables import Table
+    from biomux.scoring.ranks import Ranking
+
+
+def value_table(result: Result) -> Table:
+    """A row a column of the scores: the figure of each system; of several seeds mean, standard deviation and all values."""
+    rows = []
+    for column, systems in result.values.items():
+        rows.append((column, *(_values(systems[name]) for name in result.systems)))
+    if len(rows) > 1:
+        means = []
+        for name in result.systems:
+            found = [spread(systems[name])["mean"] or 0.0 for systems in result.values.values()]
+            means.append(percent(sum(found) / len(found)))
+        rows.append((f"mean of {len(rows)}", *means))
+    return ["corpus", *result.systems], rows
+
+
+def difference_table(result: Result) -> Table:
+    """A row a test: the difference with its interval, and what the two tests say."""
+    rows: list[tuple[str, ...]] = []
+    for test in result.tests:
+        found = test.found
+        rows.append(
+            (
+                test.column,
+                test.first,
+                test.second,
+                f"{100 * found.difference:+.2f}",
+                f"{100 * found.low:+.2f} to {100 * found.high:+.2f}",
+                p_value(found.p_bootstrap),
+                p_value(found.p_randomisation),
+                p_value(test.p),
+            )
+        )
+    return ["corpus", "first", "second", "difference", "interval", "p bootstrap", "p randomisation", "p Holm"], rows
+
+
+def rank_table(ranking: Ranking) -> Table:
+    """Systems by average rank, best first."""
+    order = sorted(ranking.systems, key=lambda name: ranking.average_ranks[name])
+    return ["system", "average rank"], [(name, f"{ranking.average_ranks[name]:.3f}") for name in order]
+
+
+def pair_table(ranking: Ranking) -> Table:
+    """Every pair of systems, the better first, with p by both tests."""
+    order = sorted(ranking.systems, key=lambda name: ranking.average_ranks[name])
+    rows: list[tuple[str, ...]] = [
+        (better, worse, p_value(ranking.conover[better, worse]), p_value(ranking.nemenyi[better, worse]))
+        for place, better in enumerate(order)
+        for worse in order[place + 1 :]
+    ]
+    return ["better", "worse", f"p Conover ({ranking.correction or 'uncorrected'})", "p Nemenyi"], rows
+
+
+def difference_line(result: Result) -> str:
+    """The line under the table of differences."""
+    first = result.tests[0].found
+    return _line(
+        result.signature,
+        f"samples:{first.samples}",
+        f"seed:{first.seed}",
+        f"interval:{first.level:.0%}",
+        f"correction:holm over {len(result.tests)} tests",
+    )
+
+
+def rank_line(result: Result, ranking: Ranking) -> str:
+    """The line under the tables of ranks and of pairs."""
+    return _line(
+        result.signature, f"systems:{len(ranking.systems)}", f"corpora:{ranking.corpora}", f"alpha:{ranking.alpha:g}"
+    )
+
+
+def _line(*parts: str) -> str:
+    """Parts as one line; published figures have no signature."""
+    return "|".join(part for part in parts if part)
+
+
+def p_value(p: float) -> str:
+    """Two digits that matter.
+
+    >>> p_value(0.0312), p_value(0.00000123)
+    ('0.031', '1.2e-06')
+    """
+    return f"{p:.2g}" if p < 0.001 else f"{p:.3f}"
+
+
+def _values(values: tuple[float, ...]) -> str:
+    if len(values) == 1:
+        return percent(values[0])
+    found = spread(values)
+    return f"{percent(found['mean'] or 0.0)} ±{100 * (found['sd'] or 0.0):.2f} ({', '.join(map(percent, values))})"

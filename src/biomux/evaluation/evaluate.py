@@ -1,0 +1,229 @@
+"""A model scored on corpora: documents are annotated once, and every column takes what it needs."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from biomux.corpora import catalogue, corpus
+from biomux.corpora.seen import Unseen, text_keys
+from biomux.errors import CorpusError, ScoreError
+from biomux.evaluation.score_folder import column_writer, signed
+from biomux.scoring.score_sheet import Sheet
+from biomux.scoring.signature import Checksum
+from biomux.tasks.task_sheet import TaskSheet, sheet_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from biomux.document import Document, Range
+    from biomux.evaluation.columns import Column
+    from biomux.evaluation.model_heads import Head, Model
+
+SPLITS = ("train", "devel", "test")
+"""The splits of a training corpus in which a foreign test document must not stand."""
+
+Known = tuple["Mapping[str, frozenset[int]]", "tuple[str, ...]"]
+"""The keys of each training part, and the corpora that could not be read."""
+
+
+def evaluate(
+    model: Model,
+    columns: Sequence[Column],
+    heads: Sequence[Head],
+    *,
+    directory: str | Path | None = None,
+    limit: int | None = None,
+    examples: int = 5,
+    keep_seen: bool = False,
+    folder: Path | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> Iterator[dict[str, Any]]:
+    """The scores of each column, as they stand in `scores.json`; predictions and counts go to `folder`.
+
+    Documents of a corpus that no head was trained on are left out if they stand in the text of one that a head was trained on, unless
+    `keep_seen`. `tick` hears of each document that is done.
+    """
+    known: Known | None = None
+    trained = tuple(dict.fromkeys(head.base for head in heads if head.base))
+    for group in _groups(columns):
+        first = group[0]
+        unseen: Unseen | None = None
+        unread: tuple[str, ...] = ()
+        documents = corpus.get(first.corpus, directory=directory).documents(first.split)
+        if not keep_seen and first.base not in trained:
+            known = known or training_text(trained, directory)
+            unseen, unread = Unseen(known[0]), known[1]
+            documents = unseen.of(documents)
+        checksum = Checksum()
+        gold = checksum.watch(islice(documents, limit))
+        sheets = _score(model, group, gold, folder, examples, tick)
+        if not checksum.documents:
+            raise ScoreError(
+                "BX704",
+                f"no document of {first.corpus!r}, split {first.split!r}, is left to score",
+                hint="score another split, or keep documents of the training text with --keep-seen",
+            )
+        for column, sheet in zip(group, sheets, strict=True):
+            if isinstance(sheet, TaskSheet) and not sheet.scored:
+                raise ScoreError(
+                    "BX704",
+                    f"{first.corpus!r}, split {first.split!r}, has nothing that head {column.heads[0]!r} answers",
+                    hint="score a corpus with classes, numbers, relations or questions of the kind that the head learned",
+                )
+            yield _described(column, sheet, checksum, unseen, unread, limit)
+
+
+def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
+    """The keys of all text of these corpora, and those of them that are not in the corpora directory."""
+    known: dict[str, frozenset[int]] = {}
+    unread: list[str] = []
+    for name in names:
+        found = corpus.get(name, directory=directory)
+        try:
+            for split in SPLITS:
+                if split in catalogue.card(name).splits:
+                    known[f"{name} {split}"] = text_keys(found.documents(split))
+        except CorpusError:
+            unread.append(name)
+    return known, tuple(unread)
+
+
+def annotated(
+    model: Model, documents: Iterable[Document], **chosen: Sequence[str] | None
+) -> Iterator[tuple[Document, Document]]:
+    """(gold, predicted) pairs. The model gets the documents without their annotations."""
+    waiting: deque[Document] = deque()
+
+    def bare() -> Iterator[Document]:
+        for document in documents:
+            waiting.append(document)
+            yield replace(document, spans=(), relations=(), labels=())
+
+    for predicted in model.annotate(bare(), **chosen):
+        yield waiting.popleft(), predicted
+
+
+def piece_ranges(model: Model) -> Callable[[str], list[Range]] | None:
+    """How the model cuts a text into pieces; None for one without a tokenizer."""
+    tokenizer = getattr(model, "tokenizer", None)
+    if tokenizer is None:
+        return None
+    return lambda text: [
+        (start, end) for start, end in tokenizer.encode(text, add_special_tokens=False).offsets if start < end
+    ]
+
+
+def _groups(columns: Sequence[Column]) -> list[list[Column]]:
+    """Columns over the same documents, which are annotated together. Heads that do not tag are asked one by one."""
+    groups: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[Column]] = {}
+    for column in columns:
+        alone = () if column.kind == "tagging" else column.heads
+        groups.setdefault((column.corpus, column.split, column.plain, alone), []).append(column)
+    return list(groups.values())
+
+
+def _score(
+    model: Model,
+    columns: Sequence[Column],
+    documents: Iterable[Document],
+    folder: Path | None,
+    examples: int,
+    tick: Callable[[], None],
+) -> Sequence[Sheet | TaskSheet]:
+    if columns[0].kind != "tagging":
+        return [_score_asked(model, columns[0], documents, folder, tick)]
+    pieces = piece_ranges(model)
+    sheets = [Sheet(pieces=pieces, examples=examples) for _ in columns]
+    if columns[0].plain:
+        pairs = annotated(model, documents, types=columns[0].plain)
+    else:
+        pairs = annotated(model, documents, heads=sorted({head for column in columns for head in column.heads}))
+    with ExitStack() as stack:
+        writers = [stack.enter_context(column_writer(folder, column.name)) for column in columns]
+        for gold, predicted in pairs:
+            gold = replace(gold, relations=(), labels=(), questions=())
+            for column, sheet, writer in zip(columns, sheets, writers, strict=True):
+                row = sheet.add(column.types.of_gold(gold), column.types.of_predicted(predicted))
+                writer.add(column.types.only(predicted), row)
+            tick()
+    return sheets
+
+
+def _score_asked(
+    model: Model, column: Column, documents: Iterable[Document], folder: Path | None, tick: Callable[[], None]
+) -> TaskSheet:
+    """A head that does not tag: documents without what it is to say go in, as when training scores it."""
+    task = next(task for task in model.asking if task.name == column.heads[0])
+    sheet = sheet_of(task)
+    waiting: deque[Document] = deque()
+
+    def bare() -> Iterator[Document]:
+        for document in documents:
+            waiting.append(document)
+            yield task.bare(document)
+
+    with column_writer(folder, column.name) as writer:
+        for predicted in model.answer(bare(), heads=[task.name]):
+            writer.add(predicted, sheet.add(waiting.popleft(), predicted))
+            tick()
+    return sheet
+
+
+def _described(
+    column: Column,
+    sheet: Sheet | TaskSheet,
+    checksum: Checksum,
+    unseen: Unseen | None,
+    unread: Sequence[str],
+    limit: int | None,
+) -> dict[str, Any]:
+    scores = sheet.to_json()
+    facts: dict[str, Any] = {"types": str(column.types)} if column.cross and column.kind == "tagging" else {}
+    if isinstance(sheet, TaskSheet):
+        facts |= {"kind": column.kind, "main": scores["main"]["metric"], **_stated(sheet.task)}
+    if limit is not None:
+        facts["limit"] = limit
+    if unseen is not None:
+        facts["removed"] = unseen.removed
+    if unread:
+        facts["unchecked"] = "+".join(unread)
+    line = signed(
+        scores,
+        scheme=column.scheme,
+        corpus=column.corpus,
+        checksum=checksum.value,
+        split=column.split,
+        documents=checksum.documents,
+        heads="+".join(column.heads) or "plain",
+        **facts,
+    )
+    return {
+        "name": column.name,
+        "corpus": column.corpus,
+        "split": column.split,
+        "heads": list(column.heads),
+        "cross": column.cross,
+        "map": str(column.types) or None,
+        **({"kind": column.kind} if column.kind != "tagging" else {}),
+        "checksum": checksum.value,
+        "removed": None if unseen is None else {"documents": unseen.removed, "found_in": dict(unseen.by_part)},
+        "unchecked": list(unread),
+        "signature": line,
+        **scores,
+    }
+
+
+def _stated(task: Any) -> dict[str, str]:
+    """What the signature must say of a task that does not tag."""
+    if task.kind == "relation":
+        between = {"between": task.between} if task.between != "mentions" else {}
+        return {"mentions": "gold", "direction": "none", **between}
+    if task.kind == "classification":
+        told = {"of": task.of, "classes": "several" if task.several else "one"}
+        return {**told, **({"negative": "+".join(task.negative)} if task.negative and not task.several else {})}
+    return {}

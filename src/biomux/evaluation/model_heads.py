@@ -1,0 +1,114 @@
+"""Heads of a model, and the corpora that they were trained on.
+
+A run's recipe says which corpus a head has. A bundle's `heads.json` may say it (`"corpus": "bc5cdr"` beside a head's name). Where neither does,
+the name decides: the corpus of the same name, or the only one whose name ends in it (`cell-line`: `elucidata-cell-line`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from biomux.corpora import catalogue, view
+from biomux.tasks.task_sheet import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from biomux.document import Document
+
+
+class Model(Protocol):
+    """What is needed of an annotator to score it."""
+
+    @property
+    def tasks(self) -> Sequence[Any]: ...
+
+    @property
+    def asking(self) -> Sequence[Any]:
+        """Tasks other than tagging."""
+        ...
+
+    def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
+        """The documents, in order, with what heads other than taggers say."""
+        ...
+
+    def annotate(
+        self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None
+    ) -> Iterator[Document]:
+        """The documents, in order, with what the heads say."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head: its types, its tagging scheme, the corpus (or view) it was trained on, None if unknown, and its kind of task."""
+
+    name: str
+    types: tuple[str, ...]
+    scheme: str
+    corpus: str | None
+    kind: str = "tagging"
+
+    @property
+    def tags(self) -> bool:
+        """Whether its types are types of spans."""
+        return self.kind == "tagging"
+
+    @property
+    def base(self) -> str | None:
+        """The corpus without the brackets of a view."""
+        return None if self.corpus is None else view.parse(self.corpus)[0]
+
+
+def heads_of(model: Model, folder: Path | None = None) -> tuple[Head, ...]:
+    """The heads of a model that was loaded from this folder, without those of `unscored`: taggers first."""
+    stated = {} if folder is None else _stated(folder)
+    tagging = [
+        Head(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
+        for task in model.tasks
+        if task.kind == "tagging"
+    ]
+    others = [
+        Head(task.name, tuple(task.labels), "none", stated.get(task.name) or corpus_of(task.name), task.kind)
+        for task in model.asking
+        if task.kind in KINDS
+    ]
+    return (*tagging, *others)
+
+
+def unscored(model: Model) -> tuple[tuple[str, str], ...]:
+    """Heads that cannot be scored on a corpus, with their kind: they serve training, or came from another package."""
+    return tuple((task.name, task.kind) for task in model.asking if task.kind not in KINDS)
+
+
+def corpus_of(head: str) -> str | None:
+    """The corpus that a head's name means.
+
+    >>> corpus_of("bc5cdr"), corpus_of("cell-line"), corpus_of("drugs")
+    ('bc5cdr', 'elucidata-cell-line', None)
+    """
+    if head in catalogue.names():
+        return head
+    ending = [name for name in catalogue.names() if name.endswith(f"-{head}")]
+    return ending[0] if len(ending) == 1 else None
+
+
+def _stated(folder: Path) -> Mapping[str, str]:
+    """What a run's recipe or a bundle's table says. Both were checked when the model was loaded."""
+    recipe, table = folder / "recipe.yaml", folder / "heads.json"
+    if table.is_file():
+        heads = json.loads(table.read_bytes()).get("heads", [])
+        return {head["name"]: head["corpus"] for head in heads if isinstance(head.get("corpus"), str)}
+    if recipe.is_file():
+        from biomux.recipes.read import of_run
+
+        return {name: _read_by(task) for name, task in of_run(folder).tasks.items()}
+    return {}
+
+
+def _read_by(task: Any) -> str:
+    """The corpus of a recipe's task; with the types that it kept, where it is no tagger whose own types say that."""
+    return f"{task.corpus}[{','.join(task.types)}]" if task.kind != "tagging" and task.types else str(task.corpus)

@@ -1,0 +1,166 @@
+"""Negative transfer: does a model of many tasks fall behind one that learned a task alone?
+
+Every column that the model shares with a baseline is compared, document by document, by approximate randomisation; p is corrected by
+Holm over all of these. A fall is an alarm if it is significant. Where there are no rows of documents (a run's development scores) a fall
+is told, but not tested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import ScoreError
+from biomux.evaluation.compare import compare_columns, figure_of, remarks_on, spread
+from biomux.evaluation.comparison_tables import p_value
+from biomux.scoring.significance import enough, holm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from biomux.evaluation.compare import System
+    from biomux.evaluation.score_tables import Table
+    from biomux.scoring.significance import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A column of a model against a baseline. `found` and `p` are None where there was nothing to test with."""
+
+    column: str
+    model: str
+    baseline: str
+    value: float
+    alone: float
+    found: Comparison | None
+    p: float | None
+    alpha: float
+
+    @property
+    def difference(self) -> float:
+        """What the model gains over the baseline; negative if it falls behind."""
+        return self.value - self.alone
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the model is significantly below the baseline."""
+        return self.difference < 0 and self.p is not None and self.p < self.alpha
+
+    @property
+    def verdict(self) -> str:
+        """One word or two: what the test says."""
+        if self.p is None:
+            return "not tested"
+        if self.p >= self.alpha:
+            return "no difference shown"
+        return "hurts" if self.difference < 0 else "helps"
+
+    def sentence(self) -> str:
+        """What an alarm says."""
+        p = "" if self.p is None else f", p = {p_value(self.p)} (Holm)"
+        return (
+            f"{self.model} is {-100 * self.difference:.2f} points below {self.baseline} on {self.column} "
+            f"({100 * self.value:.2f} against {100 * self.alone:.2f}{p}): training together hurts this task"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "column": self.column,
+            "model": self.model,
+            "baseline": self.baseline,
+            "value": self.value,
+            "alone": self.alone,
+            "p_holm": self.p,
+            "verdict": self.verdict,
+            "alarm": self.alarm,
+        }
+
+
+def contrasts(
+    models: Sequence[System],
+    baselines: Sequence[System],
+    *,
+    matching: str = "strict",
+    metric: str | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> list[Contrast]:
+    """Every model against every baseline on every column that both have, in the order of the models' columns.
+
+    A baseline that shares no column with any model is an error: it was meant to be compared. More `samples` are drawn than asked for where
+    so few could not show anything.
+    """
+    for baseline in baselines:
+        if not any(baseline.columns() & model.columns() for model in models):
+            raise ScoreError(
+                "BX704",
+                f"baseline {baseline.name!r} has no column in common with {', '.join(model.name for model in models)}",
+                hint="score both on the same corpora",
+            )
+    pairs = [
+        (column, model, baseline)
+        for model in models
+        for column in model.seeds[0].columns
+        if column in model.columns()
+        for baseline in baselines
+        if column in baseline.columns()
+    ]
+    # With fewer samples the correction would leave no p that can be significant, and no alarm could ever sound.
+    samples = enough(samples, tests=len(pairs), alpha=alpha)
+    made: list[tuple[str, System, System, Comparison | None]] = []
+    for column, model, baseline in pairs:
+        remarks_on([model, baseline], [column])  # refuses figures of other documents
+        found = compare_columns(model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed)
+        made.append((column, model, baseline, found))
+    corrected = iter(holm([found.p_randomisation for _, _, _, found in made if found]))
+
+    def mean(system: System, column: str) -> float:
+        values = [figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds]
+        return float(spread(values)["mean"] or 0.0)
+
+    return [
+        Contrast(
+            column,
+            model.name,
+            baseline.name,
+            mean(model, column),
+            mean(baseline, column),
+            found,
+            next(corrected) if found else None,
+            alpha,
+        )
+        for column, model, baseline, found in made
+    ]
+
+
+def contrast_table(found: Sequence[Contrast]) -> Table:
+    """A row a comparison, alarms first."""
+    rows: list[tuple[str, ...]] = [
+        (
+            one.column,
+            one.model,
+            one.baseline,
+            f"{100 * one.value:.2f}",
+            f"{100 * one.alone:.2f}",
+            f"{100 * one.difference:+.2f}",
+            f"{100 * one.found.low:+.2f} to {100 * one.found.high:+.2f}" if one.found else "",
+            "" if one.p is None else p_value(one.p),
+            one.verdict,
+        )
+        for one in sorted(found, key=lambda one: not one.alarm)
+    ]
+    return ["corpus", "model", "alone", "together F1", "alone F1", "difference", "interval", "p Holm", "verdict"], rows
+
+
+def contrast_line(found: Sequence[Contrast]) -> str:
+    """The line under that table; empty if nothing could be tested."""
+    tested = [one for one in found if one.found is not None]
+    if not tested or tested[0].found is None:
+        return ""
+    first = tested[0].found
+    return (
+        f"approximate randomisation over documents|samples:{first.samples}|seed:{first.seed}|interval:{first.level:.0%}"
+        f"|correction:holm over {len(tested)} tests|alpha:{found[0].alpha:g}"
+    )

@@ -1,0 +1,160 @@
+"""Records with named fields, rows of a table or JSON objects, as documents: which fields are the text, which is the id.
+
+>>> document({"PMID": "7", "Title": "Aspirin", "Abstract": "It helps.", "Year": "1998"}, default="a:1", where="a.csv:2")
+Document(id='7', text='Aspirin\\nIt helps.', passages=(Passage(start=0, end=7, kind='title', extra={}), \
+Passage(start=8, end=17, kind='abstract', extra={})), sentences=None, tokens=None, spans=(), relations=(), labels=(), pair=None, \
+questions=(), coverage=None, metadata={'Year': '1998'})
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from biomux.document import Passage
+from biomux.errors import FormatError
+from biomux.formats._fields import build, name_of
+from biomux.formats._joined_text import join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from biomux.document import Document
+
+TEXTS: tuple[tuple[str, ...], ...] = (
+    ("text",),
+    ("title", "articletitle", "abstract", "abstracttext"),
+    ("sentence",),
+    ("content",),
+    ("body",),
+    ("passage",),
+    ("paragraph",),
+)
+"""Names of fields with a text, the first that are there; several are joined. Case, blanks and signs do not count: `Abstract_Text`."""
+IDS = ("id", "pmid", "pubmedid", "docid", "documentid", "articleid", "textid", "sentenceid", "uid", "pmcid", "doi")
+"""Names of fields with an id, likewise."""
+SHOWN = 12
+"""Names of fields that an error lists."""
+
+_KINDS = {"articletitle": "title", "abstracttext": "abstract"}
+_PASSAGES = ("title", "abstract")
+
+
+def has_text(names: Iterable[str]) -> bool:
+    """Whether one of the names is known to be that of a text."""
+    return bool(_known_texts(list(names)))
+
+
+def document(
+    record: Mapping[str, Any],
+    *,
+    default: str,
+    where: str,
+    text: str | None = None,
+    id: str | None = None,
+    what: str = "field",
+) -> Document:
+    """The document of a record. `text` and `id` name fields ("title,abstract" are joined by a line feed); what they do not name is metadata.
+
+    A `what` (field, column) that is named and not there is an error, unless another part of the text is.
+    """
+    names = list(record)
+    texts = text_names(names, text, where=where, what=what)
+    id_name = id_field(names, id, where=where, what=what)
+    parts = [(name, _text(record[name], name, where)) for name in texts]
+    parts = [(name, part) for name, part in parts if part]
+    content, ranges = join((part for _, part in parts), "\n")
+    kinds = [_kind(name) for name, _ in parts]
+    passages = tuple(Passage(start, end, kind) for (start, end), kind in zip(ranges, kinds, strict=True))
+    if len(texts) == 1 and not any(kind in _PASSAGES for kind in kinds):
+        passages = ()
+    given = None if id_name is None else record[id_name]
+    called = "" if given is None else name_of(given, f"the {what} {id_name!r}", where).strip()
+    metadata = {
+        name: value
+        for name, value in record.items()
+        if name not in texts and name != id_name and value is not None and value != ""
+    }
+    return build(where, called or default, content, passages=passages, metadata=metadata)
+
+
+def text_names(names: list[str], asked: str | None, *, where: str, what: str) -> list[str]:
+    """The fields that hold the text: those asked for, or those that are known to."""
+    if asked is None:
+        found = _known_texts(names)
+        if not found:
+            raise FormatError(
+                "BX116",
+                f"no {what} is known to hold the text; there are {listed(names)}",
+                where=where,
+                hint=f"name the {what} with --text NAME, for instance --text title,abstract",
+            )
+        return found
+    wanted = [asked] if _match(names, asked) else [name.strip() for name in asked.split(",") if name.strip()]
+    matched = [_match(names, name) for name in wanted]
+    if what == "column" and None in matched:
+        raise _missing(wanted[matched.index(None)], names, where, what, "--text")
+    kept = [name for name in matched if name is not None]
+    if not kept:
+        raise _missing(asked, names, where, what, "--text")
+    return list(dict.fromkeys(kept))
+
+
+def id_field(names: list[str], asked: str | None, *, where: str, what: str) -> str | None:
+    """The field that holds the id: the one asked for, or one that is known to; None if there is none."""
+    if asked is None:
+        plain = {_plain(name): name for name in reversed(names)}
+        return next((plain[name] for name in IDS if name in plain), None)
+    found = _match(names, asked)
+    if found is None:
+        raise _missing(asked, names, where, what, "--id")
+    return found
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names, quoted.
+
+    >>> listed(["a", "b"]), listed([])
+    ("'a', 'b'", 'none')
+    """
+    kept = list(names)
+    more = len(kept) - SHOWN
+    return (", ".join(f"{name!r:.60}" for name in kept[:SHOWN]) or "none") + (f" and {more} more" if more > 0 else "")
+
+
+def _missing(name: str, names: list[str], where: str, what: str, option: str) -> FormatError:
+    return FormatError(
+        "BX116", f"there is no {what} {name!r}; there are {listed(names)}", where=where, hint=f"give one with {option}"
+    )
+
+
+def _known_texts(names: list[str]) -> list[str]:
+    plain = [_plain(name) for name in names]
+    for group in TEXTS:
+        found = [names[plain.index(name)] for name in group if name in plain]
+        if found:
+            return found
+    return []
+
+
+def _match(names: list[str], asked: str) -> str | None:
+    if asked in names:
+        return asked
+    return next((name for name in names if _plain(name) == _plain(asked) and _plain(asked)), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def _kind(name: str) -> str:
+    plain = _plain(name)
+    return _KINDS.get(plain, plain if plain in _PASSAGES else name)
+
+
+def _text(value: Any, name: str, where: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise FormatError("BX113", f"the text in {name!r} is not a string", where=where, hint="give one")
+    return value

@@ -1,0 +1,59 @@
+"""Names of files for documents: an id stays as it is where every file system takes it, and is changed where not.
+
+>>> file_name("PMC123"), file_name("notes:4"), file_name("a/b"), file_name("..")
+('PMC123', 'notes_4', 'a_b', '%2E%2E')
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from biomux.errors import FormatError
+from biomux.formats._format import Loss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_NAME = 200
+"""Bytes in a file's name without its suffix."""
+
+_PLAIN = re.compile(r'[/\\!:*?"<>|]')
+_UNSAFE = re.compile(r'[/\\!:*?"<>|%\x00-\x1f\x7f\ud800-\udfff]|^\.+|^ | $|\.$')
+
+
+def file_name(id: str, *, escaped: bool = False) -> str:
+    """The id, with `_` for signs that no file name should have, and %XX for what does not print or has a meaning to the system.
+
+    With `escaped`, all of them are %XX, so that different ids have different names. A name that would be too long ends in a digest of the id.
+    """
+    readable = id if escaped else _PLAIN.sub("_", id)
+    name = _UNSAFE.sub(lambda found: quote(found[0], safe="", errors="replace").replace(".", "%2E"), readable) or "%"
+    raw = name.encode("utf-8")
+    if len(raw) <= MAX_NAME:
+        return name
+    digest = hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:16]
+    return raw[: MAX_NAME - 17].decode("utf-8", "ignore") + "~" + digest
+
+
+def name_for(id: str, *, taken: set[str], on_loss: Callable[[Loss], None]) -> str:
+    """The name of a document's file in a folder; `taken` has those given before, and gets it.
+
+    An id that had to be changed is told. Names that differ in case alone are refused: some file systems take them for one.
+    """
+    name = file_name(id)
+    if name != id and name.casefold() in taken:
+        name = file_name(id, escaped=True)
+    if name != id:
+        on_loss(Loss(id, "id", detail=f"its file is called {name}"))
+    if name.casefold() in taken:
+        raise FormatError(
+            "BX120",
+            f"two documents would be the file {name}.txt",
+            where=f"document {id!r}",
+            hint="give each document an id of its own, or write to another format",
+        )
+    taken.add(name.casefold())
+    return name

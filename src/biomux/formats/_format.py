@@ -1,0 +1,199 @@
+"""What a format is: how documents become bytes and come back, and what it can hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from biomux.document import Document
+    from biomux.errors import FormatError
+    from biomux.formats._source import Source
+
+Feature = Literal[
+    "passages",
+    "sentences",
+    "tokens",
+    "spans",
+    "overlaps",
+    "fragments",
+    "identifiers",
+    "scores",
+    "heads",
+    "span ids",
+    "span extra",
+    "relations",
+    "labels",
+    "pair",
+    "questions",
+    "coverage",
+    "metadata",
+]
+"""What a document may have beyond its text, and a format may be unable to hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something that a document has and a written file does not: `count` things of a feature.
+
+    `feature` is one of Feature, or "id", "text", "span types", or a phrase that begins with a part's name ("relation scores",
+    "passage extra", "label places"). `detail` says which or why, as the end of a sentence.
+    """
+
+    document: str
+    feature: Feature | str
+    count: int = 1
+    detail: str = ""
+
+
+class LossWarning(UserWarning):
+    """A file was written that does not hold everything, and nobody asked to be told of each loss."""
+
+
+class Tally:
+    """Takes losses: sums them by feature, with the first of each as an example."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.example: dict[str, Loss] = {}
+
+    def __call__(self, loss: Loss) -> None:
+        self.counts[loss.feature] = self.counts.get(loss.feature, 0) + loss.count
+        self.example.setdefault(loss.feature, loss)
+
+    @property
+    def spans(self) -> int:
+        """How many spans were not written at all."""
+        return self.counts.get("spans", 0) + self.counts.get("overlaps", 0)
+
+    def lines(self) -> list[str]:
+        """A line a feature: how many, where for instance, and why.
+
+        >>> tally = Tally()
+        >>> tally(Loss("1", "scores", 2))
+        >>> tally.lines()
+        ["scores (2), for instance in document '1'"]
+        """
+        return [
+            f"{feature} ({count:,}), for instance in document {example.document!r}"
+            + (f": {example.detail}" if example.detail else "")
+            for (feature, count), example in zip(self.counts.items(), self.example.values(), strict=True)
+        ]
+
+
+class Reader(Protocol):
+    """Yields documents lazily; memory does not grow with the file. Options are a format's own, keyword-only.
+
+    A malformed record goes to `on_error`; if that returns, reading goes on with the next record. What makes going on impossible
+    (XML that is not well-formed, a truncated gzip) is raised whatever `on_error` does. Both are FormatError: a reader turns the
+    DocumentError of a record that contradicts itself into one, with the record's place. A reader closes what it opens.
+    """
+
+    def __call__(self, source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]: ...
+
+
+class Writer(Protocol):
+    """Writes documents one by one; tells `on_loss` what of each the format cannot hold. Leaves the stream open.
+
+    Raises FormatError (BX120) for a document that it cannot hold at all. `on_loss` may raise, to stop at a loss.
+    """
+
+    def __call__(self, documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None: ...
+
+
+class FolderWriter(Protocol):
+    """As Writer, for a format that is a folder of several files (brat)."""
+
+    def __call__(self, documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way to write documents to bytes and read them back.
+
+    `suffixes` begin with a dot; the first is what a new file gets. `holds` lists what survives writing and reading again; the text
+    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is only read:
+    then `holds` lists what reading can give.
+
+    `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and says whether it is of this format.
+    Formats are asked in the order of the table in `biomux.formats`, so a narrow one stands before a wide one.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    holds: frozenset[Feature]
+    sniff: Callable[[str, bytes], bool]
+    read: Callable[..., Iterator[Document]]
+    """A Reader; `Callable[...]` because formats may take keyword-only options of their own."""
+    write: Writer | None = None
+    write_folder: FolderWriter | None = None
+    one_way: bool = False
+    """What is written is an extract for other programs, without the text; what is read is something else."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether it can be written, to a file or to a folder."""
+        return self.write is not None or self.write_folder is not None
+
+
+def stop(error: FormatError) -> None:
+    """The default for `on_error`: the first malformed record ends the reading."""
+    raise error
+
+
+def ignore(loss: Loss) -> None:
+    """The default for `on_loss` where a caller has said that it does not want to know."""
+
+
+def report_losses(document: Document, holds: frozenset[Feature], on_loss: Callable[[Loss], None]) -> None:
+    """Tell `on_loss` each feature that the document has and `holds` lacks.
+
+    "overlaps" is left to the writers: only they know which of two overlapping spans they keep.
+    """
+    for feature, count in features(document).items():
+        if feature not in holds and feature != "overlaps":
+            on_loss(Loss(document.id, feature, count))
+
+
+def features(document: Document) -> Counter[Feature]:
+    """How many things of each feature a document has.
+
+    >>> from biomux.document import Document, Span
+    >>> features(Document("1", "TP53", spans=(Span(0, 4, "gene", identifiers=("7157",)),)))
+    Counter({'spans': 1, 'identifiers': 1})
+    """
+    spans = document.spans
+    counts: dict[Feature, int] = {
+        "passages": len(document.passages),
+        "sentences": len(document.sentences or ()),
+        "tokens": len(document.tokens or ()),
+        "spans": len(spans),
+        "overlaps": _overlapping(document),
+        "fragments": sum(len(span.fragments) > 1 for span in spans),
+        "identifiers": sum(bool(span.identifiers) for span in spans),
+        "scores": sum(span.score is not None for span in spans),
+        "heads": sum(span.head is not None for span in spans),
+        "span ids": sum(span.id is not None for span in spans),
+        "span extra": sum(bool(span.extra) for span in spans),
+        "relations": len(document.relations),
+        "labels": len(document.labels),
+        "pair": int(document.pair is not None),
+        "questions": len(document.questions),
+        "coverage": int(document.coverage is not None),
+        "metadata": len(document.metadata),
+    }
+    return Counter({feature: count for feature, count in counts.items() if count})
+
+
+def _overlapping(document: Document) -> int:
+    """How many spans begin before an earlier one has ended."""
+    count, reach = 0, 0
+    for span in sorted(document.spans, key=lambda span: (span.start, span.end)):
+        count += span.start < reach
+        reach = max(reach, span.end)
+    return count

@@ -1,0 +1,441 @@
+"""Where bytes come from and go to: files, folders, globs, archives, standard input; gzip is transparent both ways."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import os
+import secrets
+import shutil
+import sys
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from biomux.errors import BiomuxError, DocumentError, FormatError, UnreadableError, UsageError
+from biomux.formats._archive import SUFFIXES, open_archive
+from biomux.formats._walk import LeftOut, Unread, folder_files, listed_files, stop_unread, unreadable, why_not_a_file
+from biomux.formats._wide_encoding import refuse_wide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.formats._archive import Archive
+
+GZIP_MAGIC = b"\x1f\x8b"
+MAX_LINE = 64 * 1024 * 1024
+"""Bytes in one line: the longest record of a line-based format that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read, by whatever way its bytes come.
+
+    `name` is what messages call it; an archive's member is `archive!member`. `open` gives the bytes from their beginning,
+    decompressed, each time it is called (a pipe only until it has been read); who opens also closes. `companion` finds a file beside it (brat's `.ann`,
+    ChemProt's entities); both spellings, plain and `.gz`, are tried.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+    companion: Callable[[str], Source | None]
+    size: int | None = None
+    """Bytes as stored (compressed), where known: for progress."""
+
+    @property
+    def plain_name(self) -> str:
+        """The last part of the name, without `.gz`."""
+        return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.removesuffix(".gz")
+
+    @property
+    def stem(self) -> str:
+        """The plain name without its suffix: the id of a document whose format has none."""
+        return PurePosixPath(self.plain_name).stem or "document"
+
+    def head(self, size: int = 4096) -> bytes:
+        """The first bytes, for recognising the format."""
+        with self.open() as stream:
+            return stream.read(size)
+
+
+def of_path(path: Path) -> Source:
+    """A file on disk."""
+
+    def companion(name: str) -> Source | None:
+        for candidate in (path.parent / name, path.parent / (name + ".gz")):
+            if candidate.is_file():
+                return of_path(candidate)
+        return None
+
+    return Source(str(path), lambda: _checked(str(path), _open_file(path)), companion, stored_size(path))
+
+
+def of_bytes(name: str, data: bytes) -> Source:
+    """Bytes in memory; gzip is recognised here too."""
+    return Source(name, lambda: _checked(name, io.BytesIO(data)), lambda _: None, len(data))
+
+
+def of_stdin() -> Source:
+    """Standard input, streamed."""
+    return _of_pipe("<stdin>", lambda: sys.stdin.buffer)
+
+
+def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
+    """Bytes that come only once. The first are kept, so that the format can be recognised before the rest is read, once."""
+    kept: list[tuple[bytes, BinaryIO]] = []
+
+    def open_pipe() -> BinaryIO:
+        if not kept:
+            stream = take()
+            kept.append((_first_bytes(stream), stream))
+        first, stream = kept[0]
+        replay = _Replay(first, stream)
+        raw: io.RawIOBase = _Unzipped(name, io.BufferedReader(replay)) if first.startswith(GZIP_MAGIC) else replay
+        return io.BufferedReader(raw, 1 << 16)
+
+    return Source(name, open_pipe, lambda _: None)
+
+
+def sources(
+    where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread
+) -> Iterator[Source]:
+    """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
+
+    Files come in sorted order; `biomux.formats._walk` says which are passed over. A readme or licence among data is told to
+    `on_left_out`, a folder or link that cannot be read to `on_unread`. A file or member that cannot be read is a source that cannot be
+    opened. Pipes ("-" and the shell's `<(...)`) are streamed.
+    """
+    if where == "-":
+        yield of_stdin()
+        return
+    for path in files(where, on_left_out=on_left_out, on_unread=on_unread):
+        yield from _file_sources(path, on_left_out)
+
+
+def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
+    """The paths of `sources`: archives as themselves, standard input left out."""
+    text = str(where)
+    path = Path(text)
+    if where == "-":
+        return
+    if not text:
+        raise UsageError("BX002", "the name of a file or folder is empty", hint="name one; . is the current folder")
+    if path.is_dir():
+        yield from folder_files(path, on_left_out=on_left_out, on_unread=on_unread)
+    elif path.exists():
+        yield path
+    elif glob.has_magic(text):
+        matches = sorted(glob.glob(text, recursive=True))
+        if not matches:
+            raise UsageError(
+                "BX002",
+                f"nothing matches {text!r}",
+                hint="check the pattern, and quote it so that the shell leaves it alone",
+            )
+        names: dict[str, None] = {}
+        for name in matches:
+            error = why_not_a_file(Path(name))
+            if error is None:
+                names[name] = None
+            elif not os.path.isdir(name):  # noqa: PTH112  # a glob's folders are not asked for, and here nothing is raised
+                on_unread(error)
+        yield from map(Path, listed_files(names, on_left_out=on_left_out))
+    else:
+        raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
+
+
+def stored_size(path: Path) -> int:
+    """Bytes of a file as stored; 0 where the system does not say."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def of_source(error: Exception, source: Source) -> FormatError | DocumentError | UnreadableError:
+    """What is told of a source that could not be read to its end. What is wrong with the command itself is raised."""
+    if isinstance(error, FormatError | DocumentError | UnreadableError):
+        return error
+    if isinstance(error, BiomuxError) and error.code != "BX003":
+        raise error
+    if isinstance(error, BiomuxError):  # one file of a format whose reader is not installed
+        return FormatError(error.code, error.message, where=source.name, hint=error.hint)
+    told = FormatError(
+        "BX113",
+        f"the file cannot be read: {type(error).__name__}: {error}",
+        where=source.name,
+        hint="see whether it is what you think it is",
+    )
+    told.__cause__ = error
+    return told
+
+
+def is_archive(path: Path) -> bool:
+    """Whether `sources` looks inside: a zip or tar file, by its name."""
+    return path.name.endswith(SUFFIXES)
+
+
+def position(stream: BinaryIO) -> int:
+    """Stored bytes (of gzip: compressed ones) taken so far from what a file's `Source.open` gave; for progress."""
+    raw = getattr(stream, "raw", None)
+    return raw.stored() if isinstance(raw, _Unzipped) else stream.tell()
+
+
+def lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Each line with its number, without its line end (LF or CR LF); strict UTF-8, a leading byte-order mark dropped.
+
+    Only LF ends a line: form feeds, U+2028 and the like are ordinary characters.
+    """
+    number = 0
+    for block in _whole_lines(source):
+        if number == 0:
+            refuse_wide(block, source.name)
+        raw = block.removeprefix(b"\xef\xbb\xbf") if number == 0 else block
+        try:
+            found = raw.removesuffix(b"\n").decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            for line in raw.removesuffix(b"\n").split(b"\n"):
+                number += 1
+                yield number, decode(line.removesuffix(b"\r"), f"{source.name}:{number}")
+            continue
+        if b"\r" in raw:
+            found = [line.removesuffix("\r") for line in found]
+        yield from enumerate(found, number + 1)
+        number += len(found)
+
+
+def _whole_lines(source: Source) -> Iterator[bytes]:
+    """The bytes in blocks that end with a line: decoding a block costs far less than decoding each line."""
+    with source.open() as stream:
+        waiting: list[bytes] = []
+        size = ended = 0
+        take = getattr(stream, "read1", stream.read)  # of a pipe, what is there already
+        while data := take(1 << 16):
+            end = data.rfind(b"\n") + 1
+            size += data.find(b"\n") if end else len(data)
+            if size > MAX_LINE:
+                where = f"{source.name}:{ended + 1}"
+                raise FormatError("BX121", f"line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
+            if not end:
+                waiting.append(data)
+                continue
+            block = b"".join([*waiting, data[:end]])
+            ended += block.count(b"\n")
+            yield block
+            waiting = [data[end:]]
+            size = len(data) - end
+        if last := b"".join(waiting):
+            yield last
+
+
+def decode(raw: bytes, where: str) -> str:
+    """UTF-8 to text, with an error that says where it is not."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        refuse_wide(raw, where)
+        raise FormatError(
+            "BX111",
+            f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8",
+            where=where,
+            hint="convert the file to UTF-8 first, for instance with iconv",
+        ) from None
+
+
+@contextmanager
+def target(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, gzipped if its name ends in `.gz`; it appears under its name only when whole.
+
+    The same documents give the same bytes: gzip carries neither name nor time. A link stays a link, and what it points at is
+    replaced. A device or pipe (/dev/null) is written as it is: it must not be replaced by a file.
+    """
+    _parent_must_exist(path)
+    if path.is_dir():
+        raise UsageError("BX002", "the target is a folder", where=str(path), hint="name a file")
+    direct = path.exists() and not path.is_file()
+    place = path.resolve() if path.is_symlink() and not direct else path
+    scratch = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        with (path if direct else scratch).open("wb") as raw:
+            if path.name.endswith(".gz"):
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
+                    yield packed  # type: ignore[misc]
+            else:
+                yield raw
+            raw.flush()
+            if not direct:
+                os.fsync(raw.fileno())
+        if not direct:
+            scratch.replace(place)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(
+            "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
+        ) from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_target(path: Path) -> Iterator[Path]:
+    """A new folder to fill; it appears under its name only when whole."""
+    _parent_must_exist(path)
+    if path.exists():
+        raise UsageError("BX002", "the target folder exists already", where=str(path), hint="remove it or name another")
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        scratch.mkdir()
+        yield scratch
+        scratch.rename(path)
+    except OSError as error:
+        raise UsageError(
+            "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
+        ) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _parent_must_exist(path: Path) -> None:
+    if not path.absolute().parent.is_dir():
+        raise UsageError("BX002", f"there is no folder {str(path.parent)!r}", hint="make it first")
+
+
+def _file_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]:
+    if not path.is_file():
+        yield _of_pipe(str(path), lambda: _open_file(path))
+    elif is_archive(path):
+        yield from _member_sources(path, on_left_out)
+    else:
+        yield of_path(path)
+
+
+def _member_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]:
+    def left_out(name: str) -> None:
+        if on_left_out is not None:
+            on_left_out(f"{path}!{name}")
+
+    with open_archive(path) as archive:
+        for name in listed_files(archive, on_left_out=left_out):
+            yield _of_member(path, archive, name)
+
+
+def _of_member(path: Path, archive: Archive, name: str) -> Source:
+    def companion(other: str) -> Source | None:
+        folder, slash, _ = name.rpartition("/")
+        beside = f"{folder}{slash}{other}"
+        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive]
+        return _of_member(path, archive, found[0]) if found else None
+
+    full_name = f"{path}!{name}"
+    try:
+        return replace(of_bytes(full_name, archive.read(name)), companion=companion)
+    except BiomuxError as error:
+        return Source(full_name, partial(_refuse, error), companion)
+
+
+def _refuse(error: BiomuxError) -> BinaryIO:
+    """What opening a member that is damaged does: the members after it can still be read."""
+    raise error
+
+
+def _open_file(path: Path) -> BinaryIO:
+    try:
+        return io.BufferedReader(_File(path), 1 << 17)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+class _File(io.FileIO):
+    """A file whose failures in the middle are errors of its own, whatever reads it."""
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        with self._telling():
+            return super().readinto(buffer)
+
+    def readall(self) -> bytes:
+        with self._telling():
+            return super().readall()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+
+
+def _checked(name: str, raw: BinaryIO) -> BinaryIO:
+    """The stream itself, or, if it is gzip, its content with damage told as FormatError."""
+    try:
+        magic = raw.read(2)
+        raw.seek(0)
+    except BaseException:
+        raw.close()
+        raise
+    return io.BufferedReader(_Unzipped(name, raw), 1 << 17) if magic == GZIP_MAGIC else raw
+
+
+class _Unzipped(io.RawIOBase):
+    def __init__(self, name: str, raw: BinaryIO) -> None:
+        self._name = name
+        self._raw = raw
+        self._packed = gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            data = self._packed.read(len(buffer))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FormatError(
+                "BX112", f"the gzip data is damaged: {error}", where=self._name, hint="fetch it again"
+            ) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def stored(self) -> int:
+        return self._raw.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._packed.close()
+            self._raw.close()
+        super().close()
+
+
+class _Replay(io.RawIOBase):
+    """Bytes already taken from a stream, then the rest of it. The stream is closed at its end only, so it can be replayed before."""
+
+    def __init__(self, kept: bytes, stream: BinaryIO) -> None:
+        self._kept = memoryview(kept)
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = bytes(self._kept[: len(buffer)])
+        if not data and not self._stream.closed:
+            data = self._stream.read1(len(buffer))  # type: ignore[attr-defined]
+            if not data and self._stream is not sys.stdin.buffer:
+                self._stream.close()
+        self._kept = self._kept[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _first_bytes(stream: BinaryIO) -> bytes:
+    """Enough to recognise a format without waiting for more than that; more of gzip, which is read in large blocks."""
+    first = bytearray()
+    while len(first) < (1 << 20 if first.startswith(GZIP_MAGIC) else 4096):
+        data: bytes = stream.read1(1 << 16)  # type: ignore[attr-defined]
+        if not data:
+            break
+        first += data
+    return bytes(first)

@@ -1,0 +1,150 @@
+"""Tables with a text a row: what reading CSV and TSV have in common.
+
+Rows are taken apart by Python's `csv` module. In CSV a cell may be quoted, as RFC 4180 says; in TSV only where the header is.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING
+
+from biomux.errors import FormatError
+from biomux.formats import _columns as columns
+from biomux.formats._delimited import raw_lines
+from biomux.formats._source import MAX_LINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.document import Document
+    from biomux.formats._source import Source
+
+DELIMITERS = (",", ";", "\t", "|")
+_BOM = "\ufeff"
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+
+
+def read(
+    source: Source,
+    *,
+    on_error: Callable[[FormatError], None],
+    text: str | None,
+    id: str | None,
+    delimiter: str,
+    quotes: bool,
+) -> Iterator[Document]:
+    """A document a row. Columns are named by the first row; by their numbers, from 1 on, where `text` is a number that is no column's name."""
+    header: list[str] | None = None
+    for number, row in _rows(source, on_error, delimiter=delimiter, quotes=quotes):
+        where = f"{source.name}:{number}"
+        if header is None:
+            header = _header(row, text)
+            columns.text_names(header, text, where=where, what="column")
+            columns.id_field(header, id, where=where, what="column")
+            if header == _named(row):
+                continue  # else the columns have numbers, and the first row is data
+        try:
+            record = _record(header, row, where)
+            found = columns.document(
+                record, default=f"{source.stem}:{number}", where=where, text=text, id=id, what="column"
+            )
+        except FormatError as error:
+            on_error(error)
+            continue
+        yield found
+
+
+def header_of(head: bytes, *, delimiter: str | None = None) -> list[str]:
+    """The cells of the first row, as far as it is among the first bytes."""
+    line = _first_line(head)
+    if line is None:
+        return []
+    return _named(next(csv.reader([line], delimiter=delimiter or delimiter_of(head)), []))
+
+
+def delimiter_of(head: bytes) -> str:
+    """The delimiter that the first line has most of, outside quotes."""
+    line = _QUOTED.sub("", _first_line(head) or "")
+    return max(DELIMITERS, key=line.count)
+
+
+def header_is_quoted(head: bytes) -> bool:
+    """Whether every cell of the first row stands in quotes, as R writes tables."""
+    line = (_first_line(head) or "").rstrip("\r")
+    return line.startswith('"') and line.endswith('"') and len(line) > 1
+
+
+def _first_line(head: bytes) -> str | None:
+    lines = head.decode("utf-8", "replace").removeprefix(_BOM).split("\n")
+    return next((line for line in lines if line.strip()), None)
+
+
+def _rows(
+    source: Source, on_error: Callable[[FormatError], None], *, delimiter: str, quotes: bool
+) -> Iterator[tuple[int, list[str]]]:
+    """Each row with the number of the line that it begins on; what is no row goes to `on_error`."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
+    numbers = _Numbers()
+    lines = numbers.watch(source, on_error)
+    if quotes:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    else:
+        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+    while True:
+        numbers.first = None
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false takes quotes as they are'
+            on_error(FormatError("BX113", f"the row is not CSV: {error}", where=f"{source.name}:{numbers}", hint=hint))
+            continue
+        if row:
+            yield int(str(numbers)), row
+
+
+class _Numbers:
+    """Keeps the number of the line that a row began on."""
+
+    def __init__(self) -> None:
+        self.first: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.first or 1)
+
+    def watch(self, source: Source, on_error: Callable[[FormatError], None]) -> Iterator[str]:
+        for number, line in raw_lines(source, on_error=on_error):
+            if self.first is None:
+                self.first = number
+            yield line
+
+
+def _header(row: list[str], text: str | None) -> list[str]:
+    names = _named(row)
+    asked = [name.strip() for name in (text or "").split(",")]
+    if all(name.isdecimal() for name in asked) and not set(asked) & set(names):
+        return [str(number) for number in range(1, len(row) + 1)]
+    return names
+
+
+def _named(row: list[str]) -> list[str]:
+    """Names of columns; one that is empty or comes twice gets the column's number."""
+    names: list[str] = []
+    for number, cell in enumerate(row, 1):
+        name = cell.strip()
+        names.append(name if name and name not in names else f"{name}{'_' if name else ''}{number}")
+    return names
+
+
+def _record(header: list[str], row: list[str], where: str) -> dict[str, str]:
+    if len(row) != len(header):
+        raise FormatError(
+            "BX113",
+            f"the row has {len(row)} cells, but there are {len(header)} columns",
+            where=where,
+            hint="a cell that holds the delimiter or a line end stands in quotes; "
+            "-O delimiter=C and -O quotes=true say how the table is written",
+        )
+    return dict(zip(header, row, strict=True))

@@ -1,0 +1,185 @@
+"""What a report is made of: folders and files that other commands left behind, each known by what it holds.
+
+| what | made by | known by |
+|---|---|---|
+| run | `biomux train` | recipe.yaml |
+| scores | `biomux evaluate -o`, `biomux score -o` | scores.json |
+| study | `biomux study`, `biomux transfer` | study.json |
+| bundle | `biomux export` | manifest.json |
+| bench | `biomux bench --json > FILE` | a JSON file with a throughput |
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from biomux.errors import BundleError, ScoreError, TrainingError, UsageError
+from biomux.evaluation import score_folder
+from biomux.evaluation.compare import argument_of
+from biomux.report.journal import History, history
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from biomux.evaluation.score_folder import Scored
+
+Kind = Literal["run", "scores", "study", "bundle", "bench"]
+
+SIGNS: tuple[tuple[str, Kind], ...] = (
+    ("study.json", "study"),
+    ("recipe.yaml", "run"),
+    ("manifest.json", "bundle"),
+    ("scores.json", "scores"),
+)
+"""The file that tells what a folder is, in the order of looking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run: its recipe as plain data, its journal, and its development scores (None while it has none)."""
+
+    name: str
+    folder: Path
+    recipe: Mapping[str, Any]
+    history: History
+    scores: Scored | None
+    machine: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle's folder and its manifest. It is described, not loaded: nothing of it is run."""
+
+    name: str
+    folder: Path
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What `biomux bench --json` said."""
+
+    name: str
+    found: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study's folder and its report.json; None while it has none."""
+
+    name: str
+    folder: Path
+    found: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Everything that was given, by kind, in its order. `scores` holds the arguments too, for `compare.systems_of`."""
+
+    runs: list[Run] = field(default_factory=list)
+    scores: list[tuple[str, Scored]] = field(default_factory=list)
+    bundles: list[Bundle] = field(default_factory=list)
+    benches: list[Bench] = field(default_factory=list)
+    studies: list[Study] = field(default_factory=list)
+
+
+def read(arguments: Sequence[str]) -> Given:
+    """Read PATH or LABEL=PATH of any kind; one that is none of them is refused."""
+    given = Given()
+    for argument in arguments:
+        label, path = argument_of(argument)
+        place = Path(path)
+        kind = kind_of(place)
+        name = label or place.resolve().name
+        if kind == "run":
+            given.runs.append(read_run(place, name=name))
+        elif kind == "scores":
+            given.scores.append((argument, score_folder.read(place, system=label or None)))
+        elif kind == "bundle":
+            found = _object(place / "manifest.json", BundleError("BX502", "the manifest is not readable"))
+            if found.get("format") != "biomux-bundle":
+                raise BundleError(
+                    "BX502", "this is no bundle", where=str(place), hint="name a folder of `biomux export`"
+                )
+            given.bundles.append(Bundle(name, place, found))
+        elif kind == "study":
+            given.studies.append(_study(place, label))
+        else:
+            found = _object(place, UsageError("BX001", "the file is not what `biomux bench --json` writes"))
+            if not isinstance(found.get("throughput"), dict):
+                raise UsageError(
+                    "BX001",
+                    "the file is not what `biomux bench --json` writes",
+                    where=str(place),
+                    hint="measure with: biomux bench BUNDLE --json > bench.json",
+                )
+            given.benches.append(Bench(label or place.stem, found))
+    return given
+
+
+def kind_of(place: Path) -> Kind:
+    """What a path is, by the files that it holds."""
+    if place.is_file():
+        return "bench"
+    if not place.is_dir():
+        raise UsageError("BX002", "there is no such folder or file", where=str(place), hint="check the path")
+    for sign, kind in SIGNS:
+        if (place / sign).is_file():
+            return kind
+    raise UsageError(
+        "BX001",
+        "the folder holds neither a run nor scores, a study or a bundle",
+        where=str(place),
+        hint="name a folder that biomux train, evaluate -o, score -o, study, transfer or export made",
+    )
+
+
+def read_run(folder: Path, *, name: str) -> Run:
+    """A run, finished or not."""
+    import yaml
+
+    path = folder / "recipe.yaml"
+    try:
+        recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        why = str(error).splitlines()[0]
+        raise TrainingError(
+            "BX405", f"the recipe is not readable: {why}", where=str(path), hint="train again"
+        ) from None
+    if not isinstance(recipe, dict):
+        raise TrainingError("BX405", "the recipe is not readable: it has no keys", where=str(path), hint="train again")
+    scores = score_folder.read(folder, system=name) if (folder / "scores.json").is_file() else None
+    machine = _lenient(folder / "machine.json")
+    return Run(name, folder, recipe, history(folder / "journal.jsonl"), scores, machine)
+
+
+def _study(folder: Path, label: str) -> Study:
+    manifest = _object(folder / "study.json", ScoreError("BX705", "the study's manifest is not readable"))
+    found = None
+    if (folder / "report.json").is_file():
+        found = _object(folder / "report.json", ScoreError("BX705", "the study's report is not readable"))
+    described = manifest.get("study")
+    said = described.get("name") if isinstance(described, dict) else None
+    return Study(label or str(said or folder.resolve().name), folder, found)
+
+
+def _object(path: Path, refused: UsageError | BundleError | ScoreError) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise type(refused)(refused.code, refused.message, where=str(path), hint="make it again")
+    return found
+
+
+def _lenient(path: Path) -> dict[str, Any]:
+    """A JSON object that may not be there yet."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

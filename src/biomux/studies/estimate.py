@@ -1,0 +1,112 @@
+"""How long a study would take: one member of each kind is measured for a few seconds, and the others follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from biomux.corpora import catalogue
+from biomux.studies.run import finished
+from biomux.training.task_documents import corpora_of
+from biomux.training.time_estimate import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from biomux.recipes.schema import Recipe
+    from biomux.studies.members import Member
+    from biomux.studies.schema import Scoring
+
+MEASURE = 4.0
+"""Seconds that each kind of member is measured for."""
+FASTER = 3.0
+"""How much faster a model reads than it learns, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a member would cost. `steps` and `pieces` are of all epochs; `known` says whether it is done already."""
+
+    member: Member
+    examples: int
+    steps: int
+    pieces: int
+    seconds: float
+    scoring: float
+    known: bool
+
+
+def plan(
+    members: Sequence[Member],
+    *,
+    scoring: Scoring,
+    folder: Path,
+    directory: Path | None = None,
+    listen: Callable[[str], None] = lambda _: None,
+) -> list[Planned]:
+    """The members with their costs. Those that differ in their seed alone are measured once; a pair of tasks costs what both cost alone."""
+    found: dict[str, Estimate] = {}
+    made: list[Planned] = []
+    alone = {frozenset(one.recipe.tasks): one for one in reversed(members) if len(one.recipe.tasks) == 1}
+    for member in members:
+        names = frozenset(member.recipe.tasks)
+        singles = [alone.get(frozenset({name})) for name in names] if len(names) == 2 and not member.point else []
+        costs = [one for one in singles if one is not None and _pairs(one, member)]
+        parts = costs if len(costs) == 2 else [member]
+        told = []
+        for part in parts:
+            key = _key(part.recipe)
+            if key not in found:
+                listen(part.name)
+                found[key] = estimate(_measurable(part.recipe), directory=directory, measure=MEASURE)
+            told.append((part, found[key]))
+        made.append(
+            Planned(
+                member,
+                sum(number for _, one in told for number, _ in one.sizes.values()),
+                sum(steps for _, one in told for steps, _ in one.epochs),
+                sum(pieces for _, one in told for _, pieces in one.epochs),
+                sum(one.seconds for _, one in told),
+                sum(one.scoring + _held(part.recipe, one, scoring) for part, one in told),
+                finished(member, folder, split=scoring.split),
+            )
+        )
+    return made
+
+
+def _measurable(recipe: Recipe) -> Recipe:
+    """The recipe with an encoder that is there before the study is: as it is before the run that it is to come from."""
+    if recipe.model.encoder.run is None:
+        return recipe
+    encoder = recipe.model.encoder.model_copy(update={"run": None})
+    return recipe.model_copy(update={"model": recipe.model.model_copy(update={"encoder": encoder})})
+
+
+def _pairs(single: Member, pair: Member) -> bool:
+    """Whether a pair is of the same transfer study as a single."""
+    name = next(iter(single.recipe.tasks))
+    return single.recipe.hold_out == pair.recipe.hold_out != () and name in pair.recipe.tasks
+
+
+def _key(recipe: Recipe) -> str:
+    same = _measurable(recipe).model_copy(update={"loop": recipe.loop.model_copy(update={"seed": 0})})
+    return str(sorted(same.training().items()))
+
+
+def _held(recipe: Recipe, found: Estimate, scoring: Scoring) -> float:
+    """Seconds of scoring a part that training does not score: by the documents that its card counts."""
+    if scoring.split == recipe.development.split:
+        return 0.0
+    total = 0.0
+    for name, task in recipe.tasks.items():
+        if scoring.tasks is not None and name not in scoring.tasks:
+            continue
+        documents = found.counts[name]["documents"] if name in found.counts else 0
+        pieces = found.sizes.get(name, (0, 0))[1]
+        card = catalogue.card(corpora_of(task)[0].partition("[")[0]).splits.get(scoring.split)
+        number = (card.counts.documents or 0) if card else 0
+        for most in (recipe.documents, scoring.limit):
+            number = min(number, most) if most else number
+        total += number * pieces / max(documents, 1) / (FASTER * found.speed)
+    return total

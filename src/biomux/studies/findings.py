@@ -1,0 +1,282 @@
+"""What a study found: values over seeds, and tests between systems on the same documents. Read off the study's folder alone.
+
+Tests resample documents, so they say whether two systems, as they were trained, differ on documents like these. How much a system changes with
+its seed is what the standard deviation says; no test here covers that. A difference counts where bootstrap and randomisation both say so.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import ScoreError
+from biomux.evaluation.compare import spread
+from biomux.evaluation.comparison_tables import p_value
+from biomux.scoring.document_rows import Rows, compare_rows, read_rows
+from biomux.scoring.significance import Comparison, holm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+FORMAT = "biomux-study"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One task of one member that is done."""
+
+    task: str
+    system: str
+    point: str
+    seed: int
+    value: float
+    figures: Mapping[str, float]
+    main: str
+    corpus: str
+    documents: int
+    sha256: str
+    rows: Rows | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A study's folder as it was read: the manifest, and what each member that is done scored."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    scored: tuple[Scored, ...]
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return str(self.manifest["study"]["name"])
+
+    @property
+    def failed(self) -> list[Mapping[str, Any]]:
+        """Members that failed, or were not tried."""
+        return [one for one in self.manifest["members"] if one["state"] != "done"]
+
+    def tasks(self) -> list[str]:
+        """The tasks that were scored, in the order of the members."""
+        return list(dict.fromkeys(one.task for one in self.scored))
+
+    def of(self, task: str, system: str, point: str = "") -> dict[int, Scored]:
+        """Seed → what a system scored on a task at a point."""
+        return {one.seed: one for one in self.scored if (one.task, one.system, one.point) == (task, system, point)}
+
+
+def read(folder: Path) -> Found:
+    """Read a study's folder."""
+    path = folder / "study.json"
+    try:
+        manifest = json.loads(path.read_bytes())
+        if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
+            raise ValueError(f"it is of format {manifest.get('format')!r}, version {manifest.get('version')!r}")
+        scored = [one for member in manifest["members"] if member["state"] == "done" for one in _member(folder, member)]
+    except FileNotFoundError as error:
+        raise ScoreError(
+            "BX704",
+            "there is no study here, or a part of it is missing",
+            where=str(error.filename),
+            hint="name a folder that `biomux study` or `biomux transfer` made",
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ScoreError("BX705", f"the study cannot be read: {error}", where=str(path), hint="run it again") from None
+    found = Found(folder, manifest, tuple(scored))
+    _same_documents(found)
+    return found
+
+
+def report(found: Found) -> dict[str, Any]:
+    """Values of every task, point and system, and each system against the first; plain JSON."""
+    systems = list(dict.fromkeys(member["system"] for member in found.manifest["members"]))
+    points = list(dict.fromkeys(point_of(member) for member in found.manifest["members"]))
+    values: list[dict[str, Any]] = []
+    pairs: list[tuple[dict[str, Any], Comparison]] = []
+    remarks: list[str] = []
+    for task in found.tasks():
+        have = [name for name in systems if any(found.of(task, name, point) for point in points)]
+        for point in points:
+            for system in have:
+                seeds = found.of(task, system, point)
+                if seeds:
+                    values.append(_value(task, point, system, seeds))
+            for system in have[1:]:
+                made = test(found.of(task, have[0], point), found.of(task, system, point), found.manifest)
+                if made is not None:
+                    comparison, said = made
+                    remarks += [f"{task}, {point or 'all'}: {said}"] if said else []
+                    pairs.append(({"task": task, "point": point, "first": have[0], "second": system}, comparison))
+    corrected = holm([both(comparison) for _, comparison in pairs])
+    tests = [{**who, **tested(comparison), "p_holm": p} for (who, comparison), p in zip(pairs, corrected, strict=True)]
+    return {
+        **head(found),
+        "axes": _axes(found),
+        "systems": systems,
+        "points": points,
+        "values": values,
+        "tests": tests,
+        "alarms": [told for one in tests if (told := _alarm(found, one))],
+        "remarks": remarks,
+    }
+
+
+def _alarm(found: Found, test: Mapping[str, Any]) -> str | None:
+    """What must be said of a system that learned several tasks, where it is significantly below one that learned this task alone."""
+
+    def alone(system: str) -> bool:
+        members = found.manifest["members"]
+        return all(
+            len(one["tasks"]) == 1 for one in members if one["system"] == system and test["task"] in one["tasks"]
+        )
+
+    first, second = test["first"], test["second"]
+    lower, higher = (second, first) if test["difference"] < 0 else (first, second)
+    if test["p_holm"] >= found.manifest["alpha"] or alone(lower) or not alone(higher):
+        return None
+    at = f" ({test['point']})" if test["point"] else ""
+    low, high = sorted((test["first_value"], test["second_value"]))
+    return (
+        f"{test['task']}{at}: {lower}, which learned several tasks, is {100 * (high - low):.2f} points below {higher}, which learned this one "
+        f"alone ({100 * low:.2f} against {100 * high:.2f}, p = {p_value(test['p_holm'])} by Holm)"
+    )
+
+
+def head(found: Found) -> dict[str, Any]:
+    """What every study's report.json begins with."""
+    members = found.manifest["members"]
+    return {
+        "format": f"{FORMAT}-report",
+        "version": VERSION,
+        "biomux": found.manifest["biomux"],
+        "kind": found.manifest["kind"],
+        "name": found.name,
+        "about": found.manifest["study"].get("about", ""),
+        "paper": found.manifest["study"].get("paper"),
+        "table": found.manifest["study"].get("table"),
+        "split": found.manifest["split"],
+        "alpha": found.manifest["alpha"],
+        "members": {"done": len(members) - len(found.failed), "of": len(members)},
+        "failed": [{"name": one["name"], "state": one["state"], "error": one["error"]} for one in found.failed],
+        "seconds": round(sum(one["seconds"] for one in members), 1),
+        "pieces": sum(one["pieces"] for one in members),
+        "machine": found.manifest["machine"],
+        "documents": {task: _documents(found, task) for task in found.tasks()},
+    }
+
+
+def test(
+    first: Mapping[int, Scored], second: Mapping[int, Scored], manifest: Mapping[str, Any]
+) -> tuple[Comparison, str] | None:
+    """`second` minus `first` over the seeds that both have, and what must be said about it; None where there are no rows."""
+    seeds = [seed for seed in first if seed in second]
+    left, right = ([side[seed].rows for seed in seeds] for side in (first, second))
+    known_left, known_right = [one for one in left if one], [one for one in right if one]
+    if not seeds or len(known_left) < len(seeds) or len(known_right) < len(seeds):
+        return None
+    uneven = "" if set(first) == set(second) else f"tested on seeds {', '.join(map(str, seeds))} alone, which both have"
+    return compare_rows(known_right, known_left, samples=manifest["samples"]), uneven
+
+
+def both(comparison: Comparison) -> float:
+    """The larger p of the two tests: a difference counts where both say so.
+
+    Where a figure hangs on a few documents (one hit, many false alarms) randomisation alone may call sure what a resample would lose.
+    """
+    return max(comparison.p_bootstrap, comparison.p_randomisation)
+
+
+def tested(comparison: Comparison) -> dict[str, Any]:
+    """A comparison of a second system with a first, as it stands in report.json: `difference` is second minus first."""
+    found = comparison.to_json()
+    return {"second_value": found.pop("first"), "first_value": found.pop("second"), **found}
+
+
+def point_of(member: Mapping[str, Any]) -> str:
+    """A point as text: its values, with their names where there are several.
+
+    >>> point_of({"point": {"fraction": 0.5}}), point_of({"point": {"fraction": 0.5, "corpus": "bc5cdr"}})
+    ('0.5', 'fraction 0.5, corpus bc5cdr')
+    """
+    point = member["point"]
+    if len(point) == 1:
+        return str(next(iter(point.values())))
+    return ", ".join(f"{name} {value}" for name, value in point.items())
+
+
+def _value(task: str, point: str, system: str, seeds: Mapping[int, Scored]) -> dict[str, Any]:
+    each = {seed: seeds[seed].value for seed in sorted(seeds)}
+    return {
+        "task": task,
+        "point": point,
+        "system": system,
+        "seeds": {str(seed): value for seed, value in each.items()},
+        **spread(list(each.values())),
+    }
+
+
+def _documents(found: Found, task: str) -> dict[str, Any]:
+    """What a task was scored on; of several corpora of a grid all are named."""
+    own = {one.sha256: one for one in found.scored if one.task == task}
+    first = next(iter(own.values()))
+    return {
+        "corpus": "+".join(dict.fromkeys(one.corpus for one in own.values())),
+        "documents": sum(one.documents for one in own.values()),
+        "sha256": first.sha256 if len(own) == 1 else "several",
+        "main": first.main,
+    }
+
+
+def _axes(found: Found) -> list[str]:
+    return list(dict.fromkeys(name for member in found.manifest["members"] for name in member["point"]))
+
+
+def _member(folder: Path, member: Mapping[str, Any]) -> list[Scored]:
+    place = folder / member["scored"]
+    scores = json.loads((place / "scores.json").read_bytes())
+    found = []
+    for task, one in scores["tasks"].items():
+        path = place / f"{task}.rows.json"
+        rows = read_rows(json.loads(path.read_bytes())) if path.is_file() else None
+        found.append(
+            Scored(
+                task,
+                member["system"],
+                point_of(member),
+                member["seed"],
+                one["value"],
+                one["figures"],
+                one["main"],
+                one["corpus"],
+                one["documents"],
+                one["sha256"],
+                rows,
+            )
+        )
+    return found
+
+
+def _same_documents(found: Found) -> None:
+    """Members of one task at one point must have been scored on the same documents."""
+    seen: dict[tuple[str, str], Scored] = {}
+    for one in found.scored:
+        other = seen.setdefault((one.task, one.point), one)
+        if other.sha256 != one.sha256:
+            raise ScoreError(
+                "BX706",
+                f"{one.system} and {other.system} were scored on other documents",
+                where=f"{found.folder}: task {one.task!r}",
+                hint="give tasks that are compared the same corpus, or other names",
+            )
+
+
+def systems_of(values: Sequence[Mapping[str, Any]], task: str) -> dict[str, dict[str, list[float]]]:
+    """Point → system → the values of its seeds, of one task."""
+    made: dict[str, dict[str, list[float]]] = {}
+    for one in values:
+        if one["task"] == task:
+            made.setdefault(one["point"], {})[one["system"]] = list(one["seeds"].values())
+    return made

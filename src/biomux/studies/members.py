@@ -1,0 +1,224 @@
+"""The members of a study: the recipes that it trains, one for each system, point and seed."""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import RecipeError
+from biomux.recipes import read as recipes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from biomux.recipes.schema import Recipe
+    from biomux.studies.schema import Study, System, Transfer
+
+Point = tuple[tuple[str, Any], ...]
+LONGEST = 24
+"""Characters of a value in a member's name; of a longer one its number in the grid is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One run of a study. `part` is the recipe's name where a system has several; `after` the member whose encoder it begins with."""
+
+    name: str
+    system: str
+    recipe: Recipe
+    seed: int
+    point: Point = ()
+    part: str = ""
+    after: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What the study's manifest says about it, beside how it went."""
+        corpora = {name: task.corpus for name, task in self.recipe.tasks.items()}
+        kinds = {name: task.kind for name, task in self.recipe.tasks.items()}
+        return {
+            "name": self.name,
+            "system": self.system,
+            "part": self.part,
+            "point": dict(self.point),
+            "seed": self.seed,
+            "run": f"runs/{self.name}",
+            "tasks": corpora,
+            "kinds": kinds,
+        }
+
+
+def of_study(
+    study: Study,
+    *,
+    place: Path | None = None,
+    settings: Sequence[str] = (),
+    small: Callable[[Recipe], Recipe] | None = None,
+    folder: Path | None = None,
+) -> list[Member]:
+    """The members in the order in which they are trained: seed by seed, so that an unfinished study has whole seeds.
+
+    `place` is where the study's own recipes may lie, `small` makes recipes quick, `folder` is the study's: encoders of other members are there.
+    """
+    from biomux.studies.schema import System
+
+    systems = study.systems or {study.recipe or study.name: System()}
+    given = [recipes.parsed(setting) for setting in settings]
+    axes = _labels(study.grid)
+    made: dict[str, Member] = {}
+    for seed in study.seeds:
+        for values in product(*study.grid.values()):
+            point = tuple(zip(axes, values, strict=True))
+            chosen = dict(zip(study.grid, values, strict=True))
+            for name, system in systems.items():
+                for part, source in _parts(study, system):
+                    put = {**study.set, **system.set, **chosen, **dict(given), "loop.seed": seed}
+                    recipe = _recipe(source, put, place, where=f"study {study.name!r} → {name}")
+                    recipe = small(recipe) if small else recipe
+                    member = Member(_name(name, part, point, study.grid, seed), name, recipe, seed, point, part)
+                    if system.encoder_of is not None:
+                        member = _begun(member, system.encoder_of, made, folder)
+                    if member.name in made:
+                        raise RecipeError(
+                            "BX305", f"two members are called {member.name!r}", where=f"study {study.name!r}"
+                        )
+                    made[member.name] = member
+    _must_have(study.score.tasks, made.values(), where=f"study {study.name!r}")
+    return list(made.values())
+
+
+def of_transfer(
+    transfer: Transfer,
+    *,
+    place: Path | None = None,
+    settings: Sequence[str] = (),
+    small: Callable[[Recipe], Recipe] | None = None,
+) -> list[Member]:
+    """Each task alone, then every two together, seed by seed. All hold out the same documents: what one task is scored on, none is trained on."""
+    where = f"transfer study {transfer.name!r}"
+    made: list[Member] = []
+    for seed in transfer.seeds:
+        put = {**transfer.set, **dict(map(recipes.parsed, settings)), "loop.seed": seed}
+        whole = _recipe(transfer.recipe, put, place, where=where)
+        whole = small(whole) if small else whole
+        tasks = transfer.tasks or tuple(whole.tasks)
+        unknown = [name for name in tasks if name not in whole.tasks]
+        if unknown or len(set(tasks)) < 2:
+            said = f"there is no task {unknown[0]!r}" if unknown else "at least two tasks are needed"
+            raise RecipeError("BX305", said, where=f"{where} → tasks", hint=f"the recipe has: {', '.join(whole.tasks)}")
+        held = tuple(
+            dict.fromkeys(
+                _base(corpus) for name in tasks for corpus in (whole.tasks[name].corpus, *whole.tasks[name].also)
+            )
+        )
+        for names in [*((name,) for name in tasks), *combinations(tasks, 2)]:
+            recipe = _only(whole, names, held, where=where)
+            system = " + ".join(names)
+            made.append(Member(_name("+".join(names), "", (), {}, seed), system, recipe, seed))
+    _must_have(transfer.score.tasks, made, where=where)
+    return made
+
+
+def _parts(study: Study, system: System) -> Iterator[tuple[str, str]]:
+    """The recipes of a system, each with its short name where there are several."""
+    source = system.recipe or study.recipe or ""
+    if isinstance(source, str):
+        yield "", source
+        return
+    for one in source:
+        yield Path(one).stem, one
+
+
+def _recipe(source: str, put: Mapping[str, Any], place: Path | None, *, where: str) -> Recipe:
+    beside = place / source if place is not None else None
+    raw, found = recipes.plain(str(beside) if beside is not None and beside.is_file() else source)
+    raw = copy.deepcopy(raw)
+    for path, value in put.items():
+        recipes.put(raw, path, value)
+    return recipes.check(raw, where=f"{where}: {found}")
+
+
+def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where: str) -> Recipe:
+    """The recipe with these tasks alone. An auxiliary task without the one that it follows from makes examples of its own."""
+    tasks = {name: recipe.tasks[name] for name in names}
+    for name, task in tasks.items():
+        if task.of is not None and task.of not in tasks:
+            tasks[name] = task.model_copy(update={"of": None})
+    settings = dict(recipe.regime.settings)
+    for key in ("weights", "boost"):
+        if isinstance(settings.get(key), dict):
+            settings[key] = {name: value for name, value in settings[key].items() if name in tasks}
+    kind = recipe.regime.kind
+    if kind == "single" and len(names) > 1:
+        raise RecipeError(
+            "BX305", "the regime 'single' cannot train two tasks", where=where, hint="set regime.kind=mixed"
+        )
+    regime = recipe.regime.model_copy(update={"settings": settings})
+    changed = recipe.model_copy(update={"tasks": tasks, "regime": regime, "types": {}, "hold_out": held})
+    return recipes.check(changed.model_dump(mode="json"), where=where)
+
+
+def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path | None) -> Member:
+    """The member with the encoder of another one, which was made before it."""
+    system, _, part = origin.partition(".")
+    found = [
+        one
+        for one in made.values()
+        if (one.system, one.point, one.seed) == (system, member.point, member.seed) and part in ("", one.part)
+    ]
+    if len(found) != 1:
+        known = sorted({f"{one.system}.{one.part}".rstrip(".") for one in made.values()})
+        raise RecipeError(
+            "BX305",
+            f"{origin!r} is not one member",
+            where=f"systems → {member.system} → encoder_of",
+            hint=f"one of: {', '.join(known)}",
+        )
+    run = str((folder or Path()) / "runs" / found[0].name)
+    encoder = member.recipe.model.encoder.model_copy(update={"run": run})
+    model = member.recipe.model.model_copy(update={"encoder": encoder})
+    recipe = member.recipe.model_copy(update={"model": model})
+    return Member(member.name, member.system, recipe, member.seed, member.point, member.part, found[0].name)
+
+
+def _labels(grid: Iterable[str]) -> list[str]:
+    """A short name for each path: its last part, or all of it where that is not enough."""
+    paths = list(grid)
+    last = [path.rpartition(".")[2] for path in paths]
+    return [path if last.count(short) > 1 else short for path, short in zip(paths, last, strict=True)]
+
+
+def _name(system: str, part: str, point: Point, grid: Mapping[str, tuple[Any, ...]], seed: int) -> str:
+    pieces = [system, part]
+    for (label, value), values in zip(point, grid.values(), strict=True):
+        said = plain(str(value))
+        pieces.append(f"{label}-{said if len(said) <= LONGEST else values.index(value) + 1}")
+    return ".".join(plain(piece) for piece in [*pieces, f"seed-{seed}"] if piece)
+
+
+def plain(text: str) -> str:
+    """Text as a folder's name.
+
+    >>> plain("bc5cdr+ncbi disease")
+    'bc5cdr+ncbi-disease'
+    """
+    return re.sub(r"[^\w.+-]+", "-", text).strip("-.") or "x"
+
+
+def _base(corpus: str) -> str:
+    return corpus.partition("[")[0]
+
+
+def _must_have(tasks: Sequence[str] | None, members: Iterable[Member], *, where: str) -> None:
+    known = dict.fromkeys(name for member in members for name in member.recipe.tasks)
+    for name in tasks or ():
+        if name not in known:
+            raise RecipeError(
+                "BX305",
+                f"no member has the task {name!r}",
+                where=f"{where} → score → tasks",
+                hint=f"one of: {', '.join(known)}",
+            )

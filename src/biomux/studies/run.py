@@ -1,0 +1,332 @@
+"""A study run: each member is an ordinary run, trained and then scored; what is done is not done again.
+
+STUDY/
+├── study.yaml               the study, fully expanded
+├── study.json               the manifest: members, how each went, what the report is made of
+├── journal.jsonl            one line an event
+├── runs/MEMBER/             a run, as `biomux train` leaves it
+│   └── scored/SPLIT/        scores.json; of each task its predictions, and the rows that tests resample
+├── report.md, report.json   when it is done: tables, tests, advice
+└── *.svg                    curves, or graph, heat map and task map
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux import __version__, formats
+from biomux.corpora import corpus as corpora
+from biomux.engine import machine
+from biomux.errors import BiomuxError, TrainingError
+from biomux.formats import folder_target, jsonl, target
+from biomux.recipes.read import of_run
+from biomux.scoring.signature import Checksum
+from biomux.tasks import restored
+from biomux.tasks.task_rows import rows_of
+from biomux.training import loop, run
+from biomux.training.development_scores import predict
+from biomux.training.load_run import description_of, load_run
+from biomux.training.lock import locked
+from biomux.training.task_documents import Library, corpora_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from biomux.document import Document
+    from biomux.recipes.schema import Recipe
+    from biomux.studies.members import Member
+    from biomux.studies.schema import Scoring
+
+    Listen = Callable[[dict[str, Any]], None]
+
+FORMAT = "biomux-study"
+SCORES = "biomux-member-scores"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a member went: "done", "failed" with the reason, or "waiting" while it was not tried."""
+
+    state: str = "waiting"
+    error: str | None = None
+    seconds: float = 0.0
+    pieces: int = 0
+
+
+def run_study(
+    described: Mapping[str, Any],
+    members: Sequence[Member],
+    folder: Path,
+    *,
+    kind: str,
+    scoring: Scoring,
+    keep: str = "model",
+    directory: Path | None = None,
+    listen: Listen = lambda _: None,
+    report_every: float = loop.REPORT_EVERY,
+) -> dict[str, Outcome]:
+    """Train and score the members that are not done yet. A member that fails is told of and the rest goes on; Ctrl-C ends the study.
+
+    `listen` hears the events of the study ("member") and those of the runs.
+    """
+    check(members, folder, scoring=scoring, directory=directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    outcomes: dict[str, Outcome] = {}
+    with locked(folder):
+        _write_study(folder, described)
+        tell = _journal(folder, listen)
+        for member in members:
+            if finished(member, folder, split=scoring.split):
+                outcomes[member.name] = _told(folder / "runs" / member.name)
+        write_manifest(folder, described, members, outcomes, kind=kind, scoring=scoring)
+        for number, member in enumerate(members, 1):
+            said = {"event": "member", "name": member.name, "number": number, "of": len(members)}
+            if member.name in outcomes:
+                continue
+            needed = outcomes.get(member.after or "")
+            if needed is not None and needed.state == "failed":
+                outcomes[member.name] = Outcome("failed", f"{member.after}, whose encoder it begins with, failed")
+            else:
+                tell({**said, "state": "begun"})
+                outcomes[member.name] = _member(member, folder, scoring, keep, directory, listen, report_every)
+            outcome = outcomes[member.name]
+            tell({**said, "state": outcome.state, "error": outcome.error, "seconds": outcome.seconds})
+            write_manifest(folder, described, members, outcomes, kind=kind, scoring=scoring)
+    return outcomes
+
+
+def drop_weights(members: Sequence[Member], folder: Path) -> None:
+    """Take away the weights of all members: their scores and predictions stay."""
+    for member in members:
+        (folder / "runs" / member.name / "model.safetensors").unlink(missing_ok=True)
+
+
+def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, directory: Path | None) -> None:
+    """Refuse, before anything is trained, a folder of another study and splits that are not there to be scored."""
+    seen: set[tuple[str, str]] = set()
+    for member in members:
+        place = folder / "runs" / member.name
+        if (place / "recipe.yaml").exists() and of_run(place).training() != member.recipe.training():
+            raise TrainingError(
+                "BX405",
+                f"the folder's run {member.name!r} is of another recipe than the study's",
+                where=str(folder),
+                hint="name another folder with -o, or take that run away",
+            )
+        for name in _tasks(member.recipe, scoring):
+            task = member.recipe.tasks[name]
+            for corpus in corpora_of(task):
+                if (corpus, scoring.split) not in seen:
+                    seen.add((corpus, scoring.split))
+                    corpora.load(corpus, scoring.split, directory=directory)
+            if scoring.split in task.train:
+                raise TrainingError(
+                    "BX404",
+                    f"task {name!r} is trained on {scoring.split!r}, which it is to be scored on",
+                    where=f"member {member.name!r}",
+                    hint=f"set tasks.{name}.train=[train], or score the test part",
+                )
+
+
+def finished(member: Member, folder: Path, *, split: str) -> bool:
+    """Whether a member is trained and scored."""
+    place = folder / "runs" / member.name
+    if not (place / "scored" / split / "scores.json").is_file():
+        return False
+    return of_run(place).training() == member.recipe.training()
+
+
+def _member(
+    member: Member,
+    folder: Path,
+    scoring: Scoring,
+    keep: str,
+    directory: Path | None,
+    listen: Listen,
+    report_every: float,
+) -> Outcome:
+    place = folder / "runs" / member.name
+    begun = time.monotonic()
+    try:
+        if not _trained(place):
+            run.start(member.recipe, place, directory=directory, listen=listen, report_every=report_every)
+        score_run(place, scoring=scoring, directory=directory)
+    except BiomuxError as error:
+        return Outcome("failed", str(error), round(time.monotonic() - begun, 1))
+    except Exception as error:  # one member's misfortune must not cost the others their night
+        said = " ".join(str(error).split())[:300]
+        return Outcome("failed", f"unexpected {type(error).__name__}: {said}", round(time.monotonic() - begun, 1))
+    if keep != "all":
+        for part in ("checkpoints", "cache"):
+            shutil.rmtree(place / part, ignore_errors=True)
+    return _told(place)
+
+
+def _trained(place: Path) -> bool:
+    """Whether a run has come to its end: its last checkpoint may be gone, so its journal tells."""
+    if not (place / "model.safetensors").is_file():
+        return False
+    last = [event["event"] for event in events(place) if event.get("event") in ("start", "end")]
+    return bool(last) and last[-1] == "end"
+
+
+def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) -> dict[str, Any]:
+    """Score a run on a split: what its annotator says about each task's documents. The content of the scores.json that is written.
+
+    On the development part, what the run said about it when it ended is taken.
+    """
+    begun = time.monotonic()
+    recipe = of_run(folder)
+    library = Library(directory, recipe.documents)
+    tasks = {task.name: task for task in (restored(one) for one in description_of(folder)["tasks"])}
+    annotator = None
+    (folder / "scored").mkdir(exist_ok=True)
+    found: dict[str, Any] = {}
+    place = folder / "scored" / scoring.split
+    if place.exists():
+        shutil.rmtree(place)
+    with folder_target(place) as made:
+        for name in _tasks(recipe, scoring):
+            task, gold = tasks[name], list(_documents(library, recipe, name, scoring))
+            predicted = _known(folder, recipe, name, scoring, gold)
+            if predicted is None:
+                annotator = annotator or load_run(folder)
+                predicted = predict(annotator, task, gold)
+            scores, rows = task.score(gold, predicted), rows_of(task, gold, predicted)
+            checksum = Checksum()
+            for _ in checksum.watch(gold):
+                pass
+            found[name] = {
+                "kind": task.kind,
+                "corpus": recipe.tasks[name].corpus,
+                "main": scores.main,
+                "value": scores.value,
+                "figures": {figure: None if value != value else value for figure, value in scores.figures.items()},
+                "documents": len(gold),
+                "sha256": checksum.value,
+            }
+            with (made / f"{name}.predictions.jsonl").open("wb") as stream:
+                stream.writelines(map(jsonl.line, predicted))
+            if rows is not None:
+                (made / f"{name}.rows.json").write_text(json.dumps(rows.to_json()), encoding="utf-8")
+        content = {
+            "format": SCORES,
+            "version": VERSION,
+            "biomux": __version__,
+            "split": scoring.split,
+            "seconds": round(time.monotonic() - begun, 1),
+            "tasks": found,
+        }
+        (made / "scores.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return content
+
+
+def write_manifest(
+    folder: Path,
+    described: Mapping[str, Any],
+    members: Sequence[Member],
+    outcomes: Mapping[str, Outcome],
+    *,
+    kind: str,
+    scoring: Scoring,
+) -> None:
+    """Write study.json: who is in the study, and how far it is."""
+    told = []
+    for member in members:
+        outcome = outcomes.get(member.name, Outcome())
+        more = {"state": outcome.state, "error": outcome.error, "seconds": outcome.seconds, "pieces": outcome.pieces}
+        told.append({**member.to_json(), **more, "scored": f"runs/{member.name}/scored/{scoring.split}"})
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "biomux": __version__,
+        "kind": kind,
+        "study": dict(described),
+        "split": scoring.split,
+        "samples": scoring.samples,
+        "alpha": scoring.alpha,
+        "machine": machine.describe(also=("torch",)),
+        "members": told,
+    }
+    with target(folder / "study.json") as stream:
+        stream.write((json.dumps(content, indent=1, default=str) + "\n").encode())
+
+
+def events(folder: Path) -> Iterator[dict[str, Any]]:
+    """The events of a journal; a line that was cut is passed over."""
+    path = folder / "journal.jsonl"
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _tasks(recipe: Recipe, scoring: Scoring) -> list[str]:
+    return [name for name in recipe.tasks if scoring.tasks is None or name in scoring.tasks]
+
+
+def _documents(library: Library, recipe: Recipe, name: str, scoring: Scoring) -> Sequence[Document]:
+    found = library.part(recipe.tasks[name], scoring.split)
+    if scoring.split == recipe.development.split:
+        found = found[: recipe.development.limit]
+    return found[: scoring.limit]
+
+
+def _known(
+    folder: Path, recipe: Recipe, name: str, scoring: Scoring, gold: Sequence[Document]
+) -> list[Document] | None:
+    """What the run said about these documents at its end, if it did."""
+    path = folder / "predictions" / f"{name}.jsonl"
+    if scoring.split != recipe.development.split or not path.is_file():
+        return None
+    found = list(formats.read(path))[: len(gold)]
+    same = len(found) == len(gold) and all(
+        left.id == right.id and left.text == right.text for left, right in zip(gold, found, strict=True)
+    )
+    return found if same else None
+
+
+def _told(place: Path) -> Outcome:
+    """How a finished run went, by its journal: pieces, and the seconds of training and scoring."""
+    last: dict[str, Any] = {}
+    scored = 0.0
+    for event in events(place):
+        if event.get("event") == "end":
+            last = event
+        elif event.get("event") == "scores":
+            scored += float(event.get("seconds", 0.0))
+    return Outcome("done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("pieces", 0)))
+
+
+def _write_study(folder: Path, described: Mapping[str, Any]) -> None:
+    import yaml
+
+    kept = folder / "study.yaml"
+    if kept.is_file():
+        before = yaml.safe_load(kept.read_text(encoding="utf-8"))
+        name = before.get("name") if isinstance(before, dict) else None
+        if name != described["name"]:
+            raise TrainingError(
+                "BX405", f"the folder holds the study {name!r}", where=str(folder), hint="name another folder with -o"
+            )
+    with target(kept) as stream:
+        stream.write(yaml.safe_dump(dict(described), sort_keys=False, allow_unicode=True).encode())
+
+
+def _journal(folder: Path, listen: Listen) -> Listen:
+    def write(event: dict[str, Any]) -> None:
+        stamped = {"time": round(time.time(), 1), **event}
+        with (folder / "journal.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(stamped) + "\n")
+        listen(stamped)
+
+    return write

@@ -1,0 +1,191 @@
+"""Answers: the words of a text that answer a question about it.
+
+A long text is read in overlapping windows, the question before each. A window without the answer learns to say so. Answers are ranked over all
+windows by how much likelier they are than no answer in their window.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from biomux.document import Answer
+from biomux.tasks.examples import Example, Labels, Made, Reading
+from biomux.tasks.softmax import sigmoid
+from biomux.tasks.task import Scores
+from biomux.text import tokens as text_pieces
+from biomux.text.windows import windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+    from biomux.document import Document, Question
+    from biomux.text.tokens import Pieces
+
+QUESTION = 64
+"""The most pieces of a question that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Extractive answers of at most `longest` words, the `best` so many of them.
+
+    `others` is the share of the windows without an answer that are learned from; `may_be_none` lets a question stay unanswered.
+    """
+
+    name: str
+    best: int = 5
+    longest: int = 30
+    others: float = 1.0
+    may_be_none: bool = False
+    kind: Literal["answers"] = "answers"
+
+    @classmethod
+    def of_documents(cls, name: str, documents: Iterable[Document], **settings: Any) -> Answers:  # noqa: ARG003
+        """The task; documents tell it nothing."""
+        return cls(name, **settings)
+
+    @property
+    def unit(self) -> Literal["answer"]:
+        """First and last word of an answer."""
+        return "answer"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a head says about each word."""
+        return ("first", "last")
+
+    @property
+    def objective(self) -> str:
+        """Both ends' cross-entropy."""
+        return "answers"
+
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+        """An example for each window of each question that has an answer with a place, or none at all."""
+        made = Made()
+        for document in documents:
+            made.counts["documents"] += 1
+            numbers = {question.id: number for number, question in enumerate(document.questions)}
+            held: set[str] = set()
+            for reading in self._readings(document, tokenizer, limit, made.counts):
+                question: Question = reading.note
+                placed = [one for one in question.answers if one.start is not None]
+                if not placed and question.answers:
+                    continue
+                place = _place(reading.pieces, placed)
+                if place is None and not self._lucky(document, question, reading):
+                    made.counts["windows without an answer left out"] += 1
+                    continue
+                held |= {question.id} if place is not None else set()
+                labels = {self.name: Labels("answer", np.array(place or (-1, -1), dtype=np.int32))}
+                made.examples.append(Example(self.name, reading, labels, (document.id, numbers[question.id])))
+            for question in document.questions:
+                made.counts["questions"] += 1
+                if question.answers and all(one.start is None for one in question.answers):
+                    made.counts["questions whose answers have no place"] += 1
+                elif question.answers and question.id not in held:
+                    made.counts["questions whose answer no window holds"] += 1
+        return made
+
+    def _lucky(self, document: Document, question: Question, reading: Reading) -> bool:
+        if self.others >= 1:
+            return True
+        name = f"{document.id}\0{question.id}\0{reading.pieces.starts[:1].tolist()}"
+        return zlib.crc32(name.encode()) / 2**32 < self.others
+
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+        """The windows of each question; the note is the question."""
+        return list(self._readings(document, tokenizer, limit, Counter()))
+
+    def _readings(
+        self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]
+    ) -> Iterator[Reading]:
+        if not document.questions:
+            return
+        context = text_pieces.split(tokenizer, document.text, [(0, len(document.text))])[0]
+        for question in document.questions:
+            asked = text_pieces.split(tokenizer, question.text, [(0, len(question.text))])[0]
+            most = min(QUESTION, limit // 2)
+            if len(asked) > most:
+                counts["questions shortened"] += 1
+                asked = asked.window(0, most)
+            for window in windows(len(context), limit=limit - len(asked) - 1):
+                if window.end > window.start:
+                    yield Reading(context.window(window.start, window.end), asked, note=question)
+
+    def bare(self, document: Document) -> Document:
+        """The document with its questions, unanswered."""
+        questions = tuple(replace(question, answers=(), impossible=False) for question in document.questions)
+        return replace(document, questions=questions)
+
+    def decode(
+        self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]
+    ) -> Document:
+        """The document with each question's best answers, the best first; none where that is allowed and likelier."""
+        found: dict[str, dict[str, Answer]] = {}
+        for reading, rows in zip(readings, logits, strict=True):
+            kept = found.setdefault(reading.note.id, {})
+            for first, last, margin in self._best(reading, rows):
+                start, end = int(reading.pieces.starts[first]), int(reading.pieces.ends[last])
+                text = document.text[start:end]
+                score = float(sigmoid(np.array(margin, dtype=np.float32)))
+                if text.casefold() not in kept or (kept[text.casefold()].score or 0.0) < score:
+                    kept[text.casefold()] = Answer(text, start, end, score=score, head=self.name)
+        questions = []
+        for question in document.questions:
+            ranked = sorted(
+                found.get(question.id, {}).values(), key=lambda one: (-(one.score or 0.0), one.start, one.end)
+            )
+            none = self.may_be_none and (not ranked or (ranked[0].score or 0.0) < 0.5)
+            given = () if none else tuple(ranked[: self.best])
+            questions.append(
+                replace(question, answers=(*question.answers, *given), impossible=question.impossible or none)
+            )
+        return replace(document, questions=tuple(questions))
+
+    def _best(self, reading: Reading, rows: NDArray[np.float32]) -> list[tuple[int, int, float]]:
+        """The best (first word, last word, how much above no answer) of a window."""
+        places = reading.pieces.first + reading.begin
+        none = float(rows[0, 0] + rows[0, 1])
+        begins, ends = rows[places, 0], rows[places, 1]
+        sums = begins[:, None] + ends[None, :] - none
+        number = np.arange(len(places))
+        distance = number[None, :] - number[:, None]
+        sums = np.where((distance >= 0) & (distance < self.longest), sums, -np.inf)
+        flat = sums.reshape(-1)
+        most = min(self.best, int(np.isfinite(flat).sum()))
+        chosen = np.argsort(-flat, kind="stable")[:most]
+        return [(int(at // len(places)), int(at % len(places)), float(flat[at])) for at in chosen]
+
+    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
+        """Strict and lenient accuracy and mean reciprocal rank as BioASQ, exact match and token F1 as SQuAD."""
+        from biomux.scoring.answers import score_answers
+
+        pairs = []
+        for left, right in zip(gold, predicted, strict=True):
+            given = {question.id: question for question in right.questions}
+            for question in left.questions:
+                said = [one.text for one in given[question.id].answers if one.head == self.name]
+                pairs.append(([one.text for one in question.answers], said))
+        scores = score_answers(pairs)
+        figures = {name: getattr(scores, name).value for name in ("strict", "lenient", "mrr", "exact", "f1")}
+        return Scores("f1", figures)
+
+
+def _place(pieces: Pieces, answers: Sequence[Answer]) -> tuple[int, int] | None:
+    """First and last word of the first answer that lies wholly among the pieces, widened to whole words."""
+    for answer in answers:
+        if answer.start is None or answer.end is None:
+            continue
+        begin = int(np.searchsorted(pieces.ends, answer.start, side="right"))
+        end = int(np.searchsorted(pieces.starts, answer.end, side="left"))
+        if begin < end and (begin > 0 or pieces.starts[0] <= answer.start) and pieces.ends[-1] >= answer.end:
+            return begin, end - 1
+    return None

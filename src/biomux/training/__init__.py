@@ -1,0 +1,1 @@
+"""Training: the only room with torch in it."""

@@ -1,0 +1,249 @@
+"""Batches: which examples are read together, decided by the plan and a seed alone, so that a resumed run sees the same ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.engine.packing import lay_out, padded
+from biomux.tasks.examples import MASKED, Labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from biomux.engine.packing import Batch, Specials
+    from biomux.tasks.examples import Example
+    from biomux.training.plan import Draw
+
+POOL = 50
+"""Batches whose examples are sorted by length together: enough for little padding, few enough for variety."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTarget:
+    """For one head: what it is asked about, and what is right.
+
+    | unit | rows | labels |
+    |---|---|---|
+    | word, piece | places in the flattened rows | one each |
+    | window | the place of its [CLS] | one each, or a row of 0 and 1, or a number |
+    | answer | the place of its [CLS] | first and last place of the answer in the row, both 0 for none |
+    | pair | four places: first and last word of each span | one each |
+    """
+
+    rows: NDArray[np.int64]
+    labels: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnBatch:
+    """A packed batch with its targets, and the tasks whose examples it holds."""
+
+    batch: Batch
+    targets: Mapping[str, HeadTarget]
+    tasks: frozenset[str]
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces are read, without padding."""
+        return int(self.batch.mask.sum())
+
+
+def epoch_batches(
+    examples: Sequence[Example],
+    draw: Draw,
+    *,
+    epoch: int,
+    epochs: int,
+    budget: int,
+    seed: int,
+    most: int | None = None,
+) -> list[list[int]]:
+    """The batches of an epoch, each a list of indices into `examples`: at most `budget` pieces with padding, and at most `most` examples."""
+    generator = np.random.default_rng([seed, epoch])
+    size = budget, most or len(examples)
+    members = _members(examples, draw, seed)
+    exponent = draw.exponent_at(epoch, epochs)
+    shares = {task: len(found) ** exponent * draw.boost.get(task, 1.0) for task, found in members.items()}
+    if draw.batches == "random-task":
+        return _random_tasks(examples, members, shares, draw, size, generator)
+    chosen = _draw(examples, members, shares, draw, generator)
+    generator.shuffle(chosen)
+    if draw.batches == "mixed":
+        batches = _cut(examples, chosen, size, generator)
+    else:
+        batches = []
+        tasks = np.array([examples[index].task for index in chosen])
+        for task in sorted(set(tasks.tolist())):
+            batches += _cut(examples, chosen[tasks == task], size, generator)
+    order = generator.permutation(len(batches))
+    return [batches[index] for index in order]
+
+
+def kept(examples: Sequence[Example], *, fraction: float, by: str, seed: int) -> list[int]:
+    """The examples that are left when a fraction of the sentences, or documents, of each task is kept.
+
+    Which they are depends on the seed alone, and those of a smaller fraction are among those of a larger one.
+    """
+    if fraction >= 1:
+        return list(range(len(examples)))
+    sources: dict[str, dict[Any, None]] = {}
+    for example in examples:
+        sources.setdefault(example.task, {})[example.source if by == "sentences" else example.source[0]] = None
+    chosen: set[tuple[str, Any]] = set()
+    for task, found in sources.items():
+        names = list(found)
+        order = np.random.default_rng([seed, 40961]).permutation(len(names))
+        chosen |= {(task, names[index]) for index in order[: max(1, round(fraction * len(names)))]}
+    return [
+        index
+        for index, example in enumerate(examples)
+        if (example.task, example.source if by == "sentences" else example.source[0]) in chosen
+    ]
+
+
+def _members(examples: Sequence[Example], draw: Draw, seed: int) -> dict[str, list[int]]:
+    members: dict[str, list[int]] = {}
+    for index in kept(examples, fraction=draw.fraction, by=draw.by, seed=seed):
+        members.setdefault(examples[index].task, []).append(index)
+    return members
+
+
+def _draw(
+    examples: Sequence[Example],
+    members: Mapping[str, list[int]],
+    shares: Mapping[str, float],
+    draw: Draw,
+    generator: np.random.Generator,
+) -> NDArray[np.int64]:
+    scale = sum(map(len, members.values())) / sum(shares.values())
+    chosen: list[int] = []
+    for task, found in sorted(members.items()):
+        some = _some_empty(examples, found, draw.keep_empty, generator)
+        passes = shares[task] * scale / len(found)
+        whole = int(passes)
+        chosen += some * whole
+        rest = round((passes - whole) * len(some))
+        chosen += generator.choice(some, rest, replace=False).tolist() if rest else []
+    return np.array(chosen, dtype=np.int64)
+
+
+def _some_empty(
+    examples: Sequence[Example], found: list[int], share: float, generator: np.random.Generator
+) -> list[int]:
+    """Those of the examples that have a mention, and a share of the others."""
+    if share >= 1:
+        return found
+    keep = generator.random(len(found)) < share
+    return [index for index, lucky in zip(found, keep, strict=True) if lucky or not examples[index].empty]
+
+
+def _random_tasks(
+    examples: Sequence[Example],
+    members: Mapping[str, list[int]],
+    shares: Mapping[str, float],
+    draw: Draw,
+    size: tuple[int, int],
+    generator: np.random.Generator,
+) -> list[list[int]]:
+    """At each step a task by lot, then its next batch; a task whose batches are used up begins anew in another order."""
+    names = sorted(members)
+    waiting: dict[str, list[list[int]]] = {}
+
+    def fill(task: str) -> None:
+        some = np.array(_some_empty(examples, members[task], draw.keep_empty, generator), dtype=np.int64)
+        generator.shuffle(some)
+        batches = _cut(examples, some, size, generator)
+        waiting[task] = [batches[index] for index in generator.permutation(len(batches))]
+
+    for task in names:
+        fill(task)
+    steps = sum(map(len, waiting.values()))
+    chances = np.array([shares[task] for task in names])
+    batches = []
+    for index in generator.choice(len(names), size=steps, p=chances / chances.sum()):
+        task = names[index]
+        if not waiting[task]:
+            fill(task)
+        batches.append(waiting[task].pop())
+    return batches
+
+
+def _cut(
+    examples: Sequence[Example], chosen: NDArray[np.int64], size: tuple[int, int], generator: np.random.Generator
+) -> list[list[int]]:
+    budget, most = size
+    lengths = np.array([examples[index].reading.size for index in chosen])
+    batches: list[list[int]] = []
+    pool: list[int] = []
+    filled = 0
+    for place in range(len(chosen)):
+        pool.append(place)
+        filled += lengths[place]
+        if filled >= POOL * budget or place == len(chosen) - 1:
+            noise = generator.random(len(pool))
+            pool = [pool[index] for index in np.lexsort((noise, lengths[pool]))]
+            batch: list[int] = []
+            for member in pool:
+                if len(batch) >= most or (batch and (len(batch) + 1) * padded(int(lengths[member])) > budget):
+                    batches.append(batch)
+                    batch = []
+                batch.append(int(chosen[member]))
+            if batch:
+                batches.append(batch)
+            pool, filled = [], 0
+    return batches
+
+
+def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[int] = (0,)) -> LearnBatch:
+    """One batch from its examples. `seed` decides which pieces are hidden in examples that hide some."""
+    length = padded(max(example.reading.size for example in examples))
+    read = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
+    batch = lay_out([example.reading for example in read], length, specials, windows=range(len(read)))
+    rows: dict[str, list[NDArray[np.int64]]] = {}
+    labels: dict[str, list[NDArray[Any]]] = {}
+    for row, example in enumerate(read):
+        for head, found in example.labels.items():
+            places, values = _target(example, found, row * length)
+            rows.setdefault(head, []).append(places)
+            labels.setdefault(head, []).append(values)
+    targets = {
+        head: HeadTarget(np.concatenate(rows[head]), _whole_numbers(np.concatenate(labels[head])))
+        for head in sorted(rows)
+    }
+    return LearnBatch(batch, targets, frozenset(example.task for example in read))
+
+
+def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Places and labels of one example, without what is masked; `start` is where its row begins."""
+    values, reading = labels.values, example.reading
+    if labels.unit == "window":
+        return np.array([start], dtype=np.int64), values
+    if labels.unit == "answer":
+        places = np.where(values < 0, 0, reading.pieces.first[values] + reading.begin)
+        return np.array([start], dtype=np.int64), places.reshape(1, 2)
+    known = np.flatnonzero(values != MASKED)
+    begin = start + reading.begin
+    if labels.unit == "piece":
+        return known + begin, values[known]
+    first = reading.pieces.first.astype(np.int64) + begin
+    if labels.unit == "pair":
+        pairs = np.zeros((0, 4), dtype=np.int64) if reading.pairs is None else reading.pairs
+        return first[pairs[known]], values[known]
+    return first[known], values[known]
+
+
+def _masked(example: Example, seed: Sequence[int]) -> Example:
+    if example.masking is None:
+        return example
+    hidden, labels = example.masking.apply(example.pieces.ids, np.random.default_rng(list(seed)))
+    reading = replace(example.reading, pieces=replace(example.pieces, ids=hidden))
+    return replace(example, reading=reading, labels={**example.labels, example.task: Labels("piece", labels)})
+
+
+def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.int64) if values.dtype.kind in "iu" else values.astype(np.float32)

@@ -1,0 +1,313 @@
+"""From a recipe to what the loop needs: documents, examples, model, plan."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+
+from biomux import plugins
+from biomux.corpora.leaks import LeakReport, filter_leaks
+from biomux.engine.annotator import Annotator
+from biomux.engine.packing import Specials
+from biomux.errors import RecipeError, TrainingError
+from biomux.recipes.schema import Task as TaskPart
+from biomux.recipes.settings import checked
+from biomux.tasks import DEFAULT_HEADS, TASKS, restored
+from biomux.tasks.auxiliary import Auxiliary
+from biomux.tasks.tagging import Tagging
+from biomux.training import batches, encoders, example_cache
+from biomux.training.encoders import from_run, transformer
+from biomux.training.heads import HEADS
+from biomux.training.heads.crf import chained
+from biomux.training.model import Model, TorchSession
+from biomux.training.regimes import REGIMES
+from biomux.training.task_documents import Library, corpora_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokenizers import Tokenizer
+
+    from biomux.document import Document
+    from biomux.recipes.schema import Head, Recipe
+    from biomux.tasks.examples import Example
+    from biomux.tasks.task import Asking, Task
+    from biomux.training.plan import Plan
+
+
+@dataclass
+class Built:
+    """A recipe made real. `leaks` says what was taken out of training because it stands in a held-out part."""
+
+    model: Model
+    tokenizer: Tokenizer
+    specials: Specials
+    tasks: tuple[Task, ...]
+    plan: Plan
+    examples: list[Example]
+    development: Mapping[str, list[Document]]
+    counts: Mapping[str, Counter[str]]
+    leaks: LeakReport | None
+    limit: int
+
+    def annotator(self) -> Annotator:
+        """The annotator that scores the development data: the one that runs in production, with torch behind it."""
+        taggers = tuple(chained(task, self.model.heads[task.name]) for task in self.tasks if isinstance(task, Tagging))
+        asking = tuple(cast("Asking", task) for task in self.tasks if not isinstance(task, Tagging))
+        session = TorchSession(self.model)
+        return Annotator(session, self.tokenizer, self.specials, taggers, limit=self.limit, asking=asking)
+
+
+def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
+    """Load the corpora, take out what leaks, make the model and the examples."""
+    torch.manual_seed(recipe.loop.seed)
+    library = Library(directory, recipe.documents)
+    documents = {name: library.training(name, task) for name, task in recipe.tasks.items()}
+    development = {
+        name: library.part(task, recipe.development.split)[: recipe.development.limit]
+        for name, task in recipe.tasks.items()
+        if recipe.development.split not in task.train
+    }
+    for name in [name for name, found in development.items() if not found]:
+        if recipe.tasks[name].also:
+            del development[name]  # no text is in all of its corpora: it is learned, and not scored
+        else:
+            raise TrainingError(
+                "BX404",
+                f"{recipe.development.split} of {recipe.tasks[name].corpus} has no documents to score on",
+                where=f"tasks → {name}",
+                hint="name another with development.split, or another corpus",
+            )
+    leaks = None
+    if recipe.leaks != "ignore":
+        kept, leaks = filter_leaks(documents, _held_out(recipe, library))
+        documents = kept if recipe.leaks == "filter" else documents
+    tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
+    encoder, tokenizer, specials = _encoder(recipe, documents)
+    model = make_model(recipe, tasks, encoder, tokenizer)
+    if recipe.model.heads == "kept":
+        _keep_heads(recipe, tasks, model)
+    plan = _plan(recipe, tasks, model)
+    examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
+    _check_positives(recipe, tasks, examples, counts)
+    if plan.draw.fraction < 1:
+        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
+        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
+    return Built(
+        model, tokenizer, specials, tasks, plan, examples, development, counts, leaks, recipe.model.encoder.limit
+    )
+
+
+def restore(recipe: Recipe, folder: Path, found: example_cache.Found) -> Built | None:
+    """What a run needs to go on, from what it kept; None if that is not whole. Weights are those that a checkpoint will bring."""
+    examples, counts, development = found
+    try:
+        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        tasks = tuple(restored(one) for one in described["tasks"])
+        tokenizer = transformer.tokenizer_of(str(folder))
+        specials, limit = Specials(**described["specials"]), int(described["limit"])
+        encoder = encoders.build(described["encoder"])
+    except (OSError, ValueError, KeyError, TypeError, TrainingError):
+        return None
+    model = make_model(recipe, tasks, encoder, tokenizer)
+    plan = _plan(recipe, tasks, model)
+    return Built(model, tokenizer, specials, tasks, plan, examples, development, counts, None, limit)
+
+
+def make_model(recipe: Recipe, tasks: Sequence[Task], encoder: Any, tokenizer: Tokenizer) -> Model:
+    """The heads of a recipe's tasks on an encoder."""
+    heads = {}
+    for task in tasks:
+        described = recipe.tasks[task.name].head or _default_head(task, recipe.model.head)
+        heads[task.name] = make_head(described, encoder, _outputs(task, tokenizer))
+    try:
+        return Model(encoder, heads, {task.name: task.unit for task in tasks})
+    except KeyError as error:
+        raise RecipeError(
+            "BX305",
+            f"torch does not take this name of a task: {error.args[0]}",
+            where="tasks",
+            hint="call it otherwise",
+        ) from None
+
+
+def make_examples(
+    tasks: Sequence[Task],
+    documents: Mapping[str, Sequence[Document]],
+    tokenizer: Tokenizer,
+    *,
+    limit: int,
+    joint: bool = False,
+) -> tuple[list[Example], dict[str, Counter[str]]]:
+    """The examples of all tasks, and what was counted for each. With `joint`, auxiliary tasks label those they follow from."""
+    examples: list[Example] = []
+    counts: dict[str, Counter[str]] = {}
+    for task in tasks:
+        followed = isinstance(task, Auxiliary) and any(one.name == task.of for one in tasks)
+        if joint and followed and isinstance(task, Auxiliary) and task.which != "has-any":
+            continue
+        if isinstance(task, Tagging):
+            followers = [one for one in tasks if joint and isinstance(one, Auxiliary) and one.of == task.name]
+            made = task.examples(
+                documents[task.name],
+                tokenizer,
+                limit=limit,
+                auxiliaries=[one for one in followers if one.which != "has-any"],
+            )
+        else:
+            made = task.examples(documents[task.name], tokenizer, limit=limit)
+        if not made.examples:
+            raise TrainingError(
+                "BX404", f"task {task.name!r} has no training examples", hint="check its corpus, split and types"
+            )
+        examples += made.examples
+        counts[task.name] = made.counts
+    return examples, counts
+
+
+def _check_positives(
+    recipe: Recipe, tasks: Sequence[Task], examples: Sequence[Example], counts: Mapping[str, Counter[str]]
+) -> None:
+    """Refuse a task whose examples all say the same: that there is nothing."""
+    lowest = {"tagging": 1, "relation": 1, "answers": 0}
+    waiting = {task.name: lowest[task.kind] for task in tasks if task.kind in lowest}
+    for example in examples:
+        for name, labels in example.labels.items():
+            if name in waiting and (labels.values >= waiting[name]).any():
+                del waiting[name]
+        if not waiting:
+            return
+    for name in waiting:
+        described = recipe.tasks[name]
+        seen = "; ".join(f"{what}: {number:,}" for what, number in counts.get(name, Counter()).items() if number)
+        raise TrainingError(
+            "BX409",
+            f"{'+'.join(described.train)} of {', '.join(corpora_of(described))} gives this task no positive example"
+            + (f" ({seen})" if seen else ""),
+            where=f"tasks → {name}",
+            hint="check the types that the task names, and that the corpus has mentions, relations or answers of them",
+        )
+
+
+def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
+    """The development and test parts of every corpus that the recipe trains on, but for what it trains on by its own word."""
+    held: dict[str, list[Document]] = {}
+    for name, task in recipe.tasks.items():
+        for split in ("devel", "test"):
+            if split not in task.train:
+                held[f"{name}/{split}"] = library.part(task, split)
+    own = {one.partition("[")[0] for task in recipe.tasks.values() for one in (task.corpus, *task.also)}
+    for corpus in recipe.hold_out:
+        if corpus not in own:
+            for split in ("devel", "test"):
+                held[f"{corpus}/{split}"] = library.part(TaskPart(corpus=corpus), split)
+    return held
+
+
+def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> Task:
+    """The task that a recipe describes; its labels are found in the training documents where it does not name them."""
+    kind = plugins.find(TASKS, described.kind, "tasks")
+    if kind is None:
+        raise RecipeError(
+            "BX306",
+            f"there is no kind of task {described.kind!r}",
+            where=f"tasks → {name} → kind",
+            hint=f"one of: {', '.join(plugins.names(TASKS, 'tasks'))}",
+        )
+    settings = checked(kind.of_documents, described.settings, where=f"tasks → {name}", fields=kind)
+    if described.kind in ("tagging", "auxiliary"):
+        settings = {"types": described.types, "scheme": described.scheme} | settings
+    if described.of is not None:
+        settings["of"] = described.of
+    try:
+        found: Task = kind.of_documents(name, documents, **settings)
+    except (TypeError, ValueError) as error:
+        raise RecipeError("BX306", str(error), where=f"tasks → {name} → settings") from None
+    return found
+
+
+def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[Any, Tokenizer, Specials]:
+    settings = recipe.model.encoder
+    if settings.run is not None:
+        return from_run.load(Path(settings.run), dropout=settings.dropout)
+    made = encoders.of_kind(settings.kind).make(
+        settings, (document.text for group in documents.values() for document in group)
+    )
+    return made.encoder, made.tokenizer, made.specials
+
+
+def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
+    """Let each head go on from what it was in the run that the encoder comes from."""
+    folder = Path(recipe.model.encoder.run or "")
+    for name, weights in from_run.heads(folder, tasks).items():
+        try:
+            model.heads[name].load_state_dict(weights)
+        except RuntimeError:
+            raise TrainingError(
+                "BX405",
+                f"the head {name!r} cannot be kept: in the run to begin from it is of another kind or size",
+                where=str(folder),
+                hint="set model.heads=fresh, or give it the same head",
+            ) from None
+
+
+def _default_head(task: Task, usual: Head) -> Head:
+    """The model's head, unless it is none for what the task speaks about."""
+    kind = DEFAULT_HEADS.get(task.kind) or ("pair-of-spans" if task.unit == "pair" else None)
+    if kind is None and task.unit == "window" and usual.kind in ("bilstm", "crf"):
+        kind = "pooled"
+    return usual if kind is None else usual.model_copy(update={"kind": kind, "settings": {}})
+
+
+def _outputs(task: Task, tokenizer: Tokenizer) -> int:
+    return tokenizer.get_vocab_size() if task.unit == "piece" else len(task.labels)
+
+
+def make_head(described: Head, encoder: Any, outputs: int) -> torch.nn.Module:
+    """The head of a recipe on an encoder."""
+    make = plugins.find(HEADS, described.kind, "heads")
+    if make is None:
+        raise RecipeError(
+            "BX306",
+            f"there is no head {described.kind!r}",
+            where="head → kind",
+            hint=f"one of: {', '.join(plugins.names(HEADS, 'heads'))}",
+        )
+    settings = checked(make, described.settings, where="head")
+    options = {"encoder": encoder} if "encoder" in inspect.signature(make).parameters else {}
+    try:
+        return make(encoder.width, outputs, **options, **settings)
+    except (TypeError, ValueError) as error:
+        raise RecipeError("BX306", str(error), where="head → settings") from None
+
+
+def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
+    losses = {task.name: getattr(model.heads[task.name], "objective", task.objective) for task in tasks}
+    kind = recipe.regime.kind
+    regime = plugins.find(REGIMES, kind, "regimes")
+    if regime is None:
+        raise RecipeError(
+            "BX306",
+            f"there is no regime {kind!r}",
+            where="regime → kind",
+            hint=f"one of: {', '.join(plugins.names(REGIMES, 'regimes'))}",
+        )
+    boost = recipe.regime.settings.get("boost")
+    strange = sorted(set(boost) - set(losses)) if isinstance(boost, dict) else []
+    if strange:
+        raise RecipeError(
+            "BX305",
+            f"there is no task {strange[0]!r} to boost",
+            where="regime → settings → boost",
+            hint=f"one of: {', '.join(losses)}",
+        )
+    try:
+        return regime(losses, **checked(regime, recipe.regime.settings, where="regime"))
+    except (TypeError, ValueError) as error:
+        raise RecipeError("BX306", str(error), where="regime → settings") from None

@@ -1,0 +1,46 @@
+"""Encoders: networks that turn pieces into vectors. One file each, one line here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux import plugins
+from biomux.training.encoders import bilstm, convolution, random_weights, transformer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from torch import nn
+
+    from biomux.recipes import schema
+    from biomux.training.encoders.encoder import Made
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How an encoder comes to be: `make` from a recipe and the training texts, `build` from its description."""
+
+    make: Callable[[schema.Encoder, Iterable[str]], Made]
+    build: Callable[[dict[str, Any]], nn.Module]
+
+
+ENCODERS: dict[str, Kind] = {
+    "transformer": Kind(transformer.make, transformer.build),
+    "bilstm": Kind(bilstm.make, bilstm.build),
+    "convolution": Kind(convolution.make, convolution.build),
+    "random": Kind(random_weights.make, transformer.build),
+}
+
+
+def build(described: dict[str, Any]) -> nn.Module:
+    """The encoder that `describe` told about, without its weights; a description without a kind is a transformer's."""
+    return of_kind(described.get("kind", "transformer")).build(described)
+
+
+def of_kind(name: str) -> Kind:
+    """The kind of that name, ours or from another package."""
+    found = plugins.find(ENCODERS, name, "encoders")
+    if found is None:
+        raise ValueError(f"there is no encoder of kind {name!r}")
+    return found

@@ -1,0 +1,257 @@
+"""Paper E's network: word vectors and a character BiLSTM, then BiLSTMs that all data sets share.
+
+It reads words. A word that the tokenizer had to spell (see `words`) is put together again here: its characters are read whole,
+its word vector is that of [UNK], and each of its pieces gets the word's state. [CLS] and [SEP] are words too. `segments` are not
+read: [SEP] stands between two parts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from biomux.recipes import schema
+from biomux.training.encoders import packed_sequences, word_tokenizer, word_vectors
+from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.transformer import specials
+from biomux.training.encoders.vocabulary import SPECIALS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class BiLSTM(nn.Module):
+    """The network.
+
+    | size | of what |
+    |---|---|
+    | vocabulary | pieces |
+    | own | word vectors learned from nothing: special pieces, [UNK], words that the file of vectors does not have |
+    | given | word vectors from a file; they do not move if `frozen` |
+    | word_width | a word vector |
+    | alphabet, longest | characters; how many of a word are read |
+    | character_width, character_hidden | a character's vector; the character BiLSTM's state, each way |
+    | hidden, depth | the shared BiLSTMs' state, each way; how many there are |
+    """
+
+    rows: Tensor
+    spelling: Tensor
+    sizes: Tensor
+    continues: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        own: int,
+        given: int,
+        alphabet: int,
+        word_width: int = 100,
+        longest: int = 40,
+        character_width: int = 30,
+        character_hidden: int = 50,
+        hidden: int = 150,
+        layers: int = 1,
+        frozen: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        # What a piece is, by its index: the row of its word vector, its characters, how many, whether it continues a word.
+        self.register_buffer("rows", torch.full((vocabulary,), word_tokenizer.UNKNOWN))
+        self.register_buffer("spelling", torch.zeros((vocabulary, longest), dtype=torch.int32))
+        self.register_buffer("sizes", torch.ones(vocabulary, dtype=torch.int32))
+        self.register_buffer("continues", torch.zeros(vocabulary, dtype=torch.bool))
+        self.own = nn.Embedding(own, word_width)
+        table = torch.zeros((given, word_width))
+        if frozen or not given:
+            self.register_buffer("given", table)
+        else:
+            self.given: Tensor = nn.Parameter(table)
+        self.characters = nn.Embedding(alphabet, character_width)
+        self.speller = nn.LSTM(character_width, character_hidden, bidirectional=True, batch_first=True)
+        first = word_width + 2 * character_hidden
+        self.layer = nn.ModuleList(
+            nn.LSTM(2 * hidden if depth else first, hidden, bidirectional=True, batch_first=True)
+            for depth in range(layers)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def width(self) -> int:
+        """The size of a piece's vector: both directions side by side."""
+        return 2 * int(self.settings["hidden"])
+
+    @property
+    def depth(self) -> int:
+        """How many shared BiLSTMs there are beside the first."""
+        return len(self.layer) - 1
+
+    def describe(self) -> dict[str, Any]:
+        """What the encoder is, as plain data; what pieces are and how they are spelled is in the state dict."""
+        return {"kind": "bilstm", **self.settings}
+
+    def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        return self.layers(ids, mask, segments)[-1]
+
+    def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:  # noqa: ARG002
+        """The states of every shared BiLSTM."""
+        real = mask.bool()
+        before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
+        # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the piece says.
+        begins = real & ~(self.continues[ids] & (before >= len(SPECIALS)))
+        word = begins.flatten().cumsum(0).reshape(ids.shape) - 1
+        flat = self._words(ids[real], word[real], ids[begins])
+        sizes = begins.sum(dim=1)
+        found = []
+        for layer in self.layer:
+            flat = packed_sequences.states(layer, self.dropout(flat), sizes)
+            found.append(flat[word.clamp(min=0)] * real[..., None])
+        return tuple(found)
+
+    def _words(self, ids: Tensor, word: Tensor, firsts: Tensor) -> Tensor:
+        """Word vector and characters of each word; `ids` are all pieces, `word` says whose they are."""
+        several = torch.bincount(word, minlength=len(firsts)) > 1
+        rows = torch.where(several, word_tokenizer.UNKNOWN, self.rows[firsts])
+        if len(self.given):
+            known = rows >= self.own.num_embeddings
+            given = functional.embedding((rows - self.own.num_embeddings).clamp(min=0), self.given)
+            vectors = torch.where(known[:, None], given, self.own(rows.clamp(max=self.own.num_embeddings - 1)))
+        else:
+            vectors = self.own(rows)
+        # A word that comes many times in a batch is spelled once.
+        once, index = torch.unique(firsts[~several], return_inverse=True)
+        spelling, sizes = self.spelling[once], self.sizes[once]
+        where = torch.empty_like(firsts)
+        where[~several] = index
+        if bool(several.any()):
+            where[several] = torch.arange(int(several.sum()), device=ids.device) + len(once)
+            longer, more = self._joined(ids[several[word]], word[several[word]])
+            spelling, sizes = torch.cat([spelling, longer]), torch.cat([sizes, more])
+        spelling = spelling[:, : int(sizes.max())]
+        spelled = packed_sequences.last(self.speller, self.dropout(self.characters(spelling.long())), sizes)
+        return torch.cat([vectors, spelled[where]], dim=1)
+
+    def _joined(self, ids: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
+        """The characters of words of several pieces, and how many there are."""
+        longest = self.spelling.shape[1]
+        _, word, pieces = torch.unique_consecutive(word, return_inverse=True, return_counts=True)
+        sizes = self.sizes[ids].long()
+        gone = sizes.cumsum(0) - sizes
+        starts = gone[pieces.cumsum(0) - pieces]
+        places = torch.arange(longest, device=ids.device)
+        target = (gone - starts[word])[:, None] + places
+        good = (places < sizes[:, None]) & (target < longest)
+        joined = self.spelling.new_zeros((len(pieces), longest))
+        joined[word[:, None].expand_as(target)[good], target[good]] = self.spelling[ids][good]
+        whole = torch.zeros_like(pieces).index_add(0, word, sizes).clamp(max=longest)
+        return joined, whole.to(self.sizes.dtype)
+
+
+def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+    """The encoder for texts, with the tokenizer of their words.
+
+    A word of the texts gets a vector if the file has one, or if it comes at least `minimum` times; others are spelled, which is how
+    the vector of [UNK] is learned. The file's first `most` words are kept too, for texts to come.
+    """
+    chosen = settings.bilstm or schema.BiLSTM()
+    counts = word_tokenizer.split(texts, lower=chosen.case == "lower")
+    found = word_vectors.Vectors((), np.zeros((0, chosen.word_width), dtype=np.float32), 0)
+    if chosen.vectors is not None:
+        wanted = {form for word in counts for form in (word, word.lower())}
+        found = word_vectors.read(chosen.vectors, wanted=wanted, most=chosen.most)
+    vocabulary, rows, own = _vocabulary(counts, found.words, case=chosen.case, minimum=chosen.minimum)
+    tokenizer = word_tokenizer.tokenizer(
+        vocabulary, lower=chosen.case == "lower", alphabet={one for word in counts for one in word}
+    )
+    pieces = word_tokenizer.pieces_of(tokenizer)
+    alphabet = sorted(
+        {one for piece in pieces[len(SPECIALS) :] for one in piece.removeprefix(word_tokenizer.CONTINUES)}
+    )
+    encoder = BiLSTM(
+        vocabulary=len(pieces),
+        own=own,
+        given=len(found.words),
+        alphabet=1 + len(SPECIALS) + len(alphabet),
+        word_width=found.width,
+        longest=chosen.longest,
+        character_width=chosen.character_width,
+        character_hidden=chosen.character_hidden,
+        hidden=chosen.hidden,
+        layers=settings.layers or 1,
+        frozen=chosen.frozen,
+        dropout=settings.dropout,
+    )
+    _fill(encoder, pieces, rows, alphabet)
+    with torch.no_grad():
+        if len(found.words):
+            given = torch.from_numpy(found.table)
+            encoder.given.copy_(given)
+            nn.init.normal_(encoder.own.weight, std=float(given.std()) if len(given) > 1 else 0.1)
+            encoder.own.weight[word_tokenizer.UNKNOWN] = given.mean(dim=0)
+        else:
+            nn.init.normal_(encoder.own.weight, std=found.width**-0.5)
+    return Made(encoder, tokenizer, specials(tokenizer))
+
+
+def build(described: dict[str, Any]) -> BiLSTM:
+    """The encoder of a description; its weights and tables come with the state dict."""
+    return BiLSTM(**{name: value for name, value in described.items() if name != "kind"})
+
+
+def _vocabulary(
+    counts: dict[str, int], given: Sequence[str], *, case: str, minimum: int
+) -> tuple[list[str], dict[str, int], int]:
+    """The words that become pieces, the row of each one's vector, and how many rows are not from the file."""
+    place = {word: index for index, word in enumerate(given)}
+
+    def key(word: str) -> str | None:
+        forms = (word.lower(), word) if case == "characters" else (word, word.lower())
+        return next((form for form in forms if form in place), None)
+
+    fold = str.lower if case == "characters" else str
+    frequent: dict[str, int] = {}
+    for word, count in counts.items():
+        frequent[fold(word)] = frequent.get(fold(word), 0) + count
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    kept = [word for word in ordered if key(word) is not None or frequent[fold(word)] >= minimum]
+    own = {fold(word): None for word in kept if key(word) is None}
+    own_rows = {word: len(SPECIALS) + index for index, word in enumerate(own)}
+    first = len(SPECIALS) + len(own)
+    whole = [word for word in given if list(word_tokenizer.split([word], lower=case == "lower")) == [word]]
+    if case == "characters":
+        # "Aspirin" begins a sentence sooner or later, though the file has only "aspirin".
+        whole = [form for word in whole for form in ((word, word.capitalize()) if word.islower() else (word,))]
+    rows = {}
+    for word in dict.fromkeys((*kept, *whole)):
+        found = key(word)
+        rows[word] = own_rows[fold(word)] if found is None else first + place[found]
+    return list(rows), rows, first
+
+
+def _fill(encoder: BiLSTM, pieces: Sequence[str], rows: dict[str, int], alphabet: Sequence[str]) -> None:
+    """Write what pieces are into the encoder's tables."""
+    characters = {character: 1 + len(SPECIALS) + index for index, character in enumerate(alphabet)}
+    longest = encoder.spelling.shape[1]
+    row, size = np.full(len(pieces), word_tokenizer.UNKNOWN, dtype=np.int64), np.ones(len(pieces), dtype=np.int32)
+    spelling, continues = np.zeros((len(pieces), longest), dtype=np.int32), np.zeros(len(pieces), dtype=np.bool_)
+    row[: len(SPECIALS)] = np.arange(len(SPECIALS))
+    spelling[: len(SPECIALS), 0] = np.arange(len(SPECIALS)) + 1
+    for index, piece in enumerate(pieces[len(SPECIALS) :], len(SPECIALS)):
+        inner = piece.startswith(word_tokenizer.CONTINUES)
+        spelled = [characters[one] for one in piece.removeprefix(word_tokenizer.CONTINUES)[:longest]]
+        spelling[index, : len(spelled)] = spelled
+        size[index], continues[index] = len(spelled), inner
+        if not inner:
+            row[index] = rows.get(piece, word_tokenizer.UNKNOWN)
+    for buffer, table in (
+        (encoder.rows, row),
+        (encoder.sizes, size),
+        (encoder.spelling, spelling),
+        (encoder.continues, continues),
+    ):
+        buffer.copy_(torch.from_numpy(table))

@@ -1,0 +1,160 @@
+"""A convolutional encoder: cheap enough for any machine, and what a piece is depends on a few neighbours only.
+
+Each block adds to a piece what a window of neighbours says: x + dropout(norm(act(W · [x₋₁ x x₊₁]))). Four blocks with one
+neighbour on either side see four pieces each way. A window is laid out as one wide row, so that a block is a matrix product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from biomux.recipes import schema
+from biomux.training.encoders import transformer, vocabulary
+from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.word_tokenizer import CONTINUES, pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+BLOCKS = 4
+MAXOUT = 3
+"""Candidates of which maxout takes the largest."""
+FEATURES = 4
+"""What is hashed of a piece: itself, its beginning, its end, its shape."""
+
+
+class Block(nn.Module):
+    """One residual window."""
+
+    def __init__(self, width: int, window: int, activation: Literal["gelu", "maxout"], dropout: float) -> None:
+        super().__init__()
+        self.window, self.activation = window, activation
+        self.mix = nn.Linear(width * (2 * window + 1), width * (MAXOUT if activation == "maxout" else 1))
+        self.norm = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden: Tensor, real: Tensor) -> Tensor:
+        """`hidden` is zero at padding, and so is what comes out: the text's edge and padding look alike."""
+        length = hidden.shape[1]
+        wide = functional.pad(hidden, (0, 0, self.window, self.window))
+        seen = torch.cat([wide[:, shift : shift + length] for shift in range(2 * self.window + 1)], dim=-1)
+        mixed: Tensor = self.mix(seen)
+        if self.activation == "maxout":
+            mixed = mixed.reshape(*hidden.shape, MAXOUT).amax(dim=-1)
+        else:
+            mixed = functional.gelu(mixed)
+        found: Tensor = (hidden + self.dropout(self.norm(mixed))) * real
+        return found
+
+
+class Convolution(nn.Module):
+    """Embeddings, then residual windows. `segments` are not read: [SEP] stands between two parts."""
+
+    places: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        width: int = 128,
+        blocks: int = BLOCKS,
+        window: int = 1,
+        activation: Literal["gelu", "maxout"] = "gelu",
+        embedding: Literal["table", "hashed"] = "table",
+        rows: int = 5000,
+        hashes: int = 2,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        if embedding == "hashed":
+            self.register_buffer("places", torch.zeros((vocabulary, FEATURES * hashes), dtype=torch.int32))
+        self.embeddings = nn.Embedding(rows if embedding == "hashed" else vocabulary, width)
+        nn.init.normal_(self.embeddings.weight, std=0.1)
+        self.norm = nn.LayerNorm(width)
+        self.layer = nn.ModuleList(Block(width, window, activation, dropout) for _ in range(blocks))
+        self.dropout = nn.Dropout(dropout)
+
+    @property
+    def width(self) -> int:
+        """The size of a piece's vector."""
+        return int(self.settings["width"])
+
+    @property
+    def depth(self) -> int:
+        """How many blocks there are."""
+        return len(self.layer)
+
+    def describe(self) -> dict[str, Any]:
+        """What the encoder is, as plain data; where pieces are hashed to is in the state dict."""
+        return {"kind": "convolution", **self.settings}
+
+    def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        return self.layers(ids, mask, segments)[-1]
+
+    def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:  # noqa: ARG002
+        """The embeddings and what every block makes of them."""
+        if self.settings["embedding"] == "hashed":
+            hidden = functional.embedding(self.places[ids].long(), self.embeddings.weight).sum(dim=2)
+        else:
+            hidden = self.embeddings(ids)
+        real = mask[..., None].to(hidden.dtype)
+        hidden = self.dropout(self.norm(hidden)) * real
+        found = [hidden]
+        for layer in self.layer:
+            found.append(layer(found[-1], real))
+        return tuple(found)
+
+
+def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+    """The encoder, with the tokenizer of `settings.name` and the vocabulary that the recipe asks for."""
+    chosen = settings.convolution or schema.Convolution()
+    tokenizer = transformer.tokenizer_of(settings.name)
+    tokenizer, _ = vocabulary.shaped(
+        tokenizer, torch.zeros((tokenizer.get_vocab_size(), 1)), settings.vocabulary, texts
+    )
+    pieces = pieces_of(tokenizer)
+    encoder = Convolution(
+        vocabulary=len(pieces), blocks=settings.layers or BLOCKS, dropout=settings.dropout, **chosen.model_dump()
+    )
+    if chosen.embedding == "hashed":
+        encoder.places.copy_(hashed(pieces, rows=chosen.rows, hashes=chosen.hashes))
+    return Made(encoder, tokenizer, transformer.specials(tokenizer))
+
+
+def build(described: dict[str, Any]) -> Convolution:
+    """The encoder of a description; its weights and tables come with the state dict."""
+    return Convolution(**{name: value for name, value in described.items() if name != "kind"})
+
+
+def hashed(pieces: Sequence[str], *, rows: int, hashes: int) -> Tensor:
+    """The places of each piece's features: pieces × (features · hashes). The same on every machine and in every process."""
+    found = [
+        [_place(f"{name}{seed}\0{value}", rows) for name, value in _features(piece).items() for seed in range(hashes)]
+        for piece in pieces
+    ]
+    return torch.tensor(found, dtype=torch.int32).reshape(len(pieces), FEATURES * hashes)
+
+
+def _features(piece: str) -> dict[str, str]:
+    """What is hashed of a piece. Its shape has x, X and d for letters and digits, and no more than three alike in a row.
+
+    >>> _features("Cyclin2")
+    {'piece': 'Cyclin2', 'begin': 'Cyc', 'end': 'in2', 'shape': 'Xxxxd'}
+    """
+    bare = piece.removeprefix(CONTINUES)
+    shape = ""
+    for one in bare:
+        sign = "d" if one.isdigit() else ("X" if one.isupper() else "x") if one.isalpha() else one
+        if shape[-3:] != sign * 3:
+            shape += sign
+    return {"piece": piece, "begin": bare[:3], "end": bare[-3:], "shape": shape}
+
+
+def _place(text: str, rows: int) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) % rows

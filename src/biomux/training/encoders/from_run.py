@@ -1,0 +1,69 @@
+"""What another run ended with: its encoder (paper A's Frozen2, paper B's refined encoder), and its heads where they are to go on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from biomux.engine.packing import Specials
+from biomux.errors import TrainingError
+from biomux.tasks import restored
+from biomux.training import encoders
+from biomux.training.encoders.transformer import DROPOUTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch import Tensor, nn
+
+    from biomux.tasks.task import Task
+
+PREFIX = "encoder."
+
+
+def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, Specials]:
+    """The encoder of a run's best weights, with the vocabulary that it was trained with."""
+    if not (folder / "model.json").is_file() or not (folder / "model.safetensors").is_file():
+        raise TrainingError(
+            "BX405",
+            "there is no trained model to begin from",
+            where=str(folder),
+            hint="name the folder of a finished run in model.encoder.run",
+        )
+    described: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    names = [name for name in DROPOUTS if name in described["encoder"]]
+    encoder = encoders.build(described["encoder"] | dict.fromkeys(names, dropout))
+    weights = load_file(folder / "model.safetensors")
+    encoder.load_state_dict(
+        {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
+    )
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return encoder, tokenizer, Specials(**described["specials"])
+
+
+def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
+    """The weights of the heads that a run has for these tasks, by task; BX405 if it lacks one or knows other labels for it."""
+    described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    known = {one["name"]: restored(one) for one in described["tasks"]}
+    weights = load_file(folder / "model.safetensors")
+    found: dict[str, dict[str, Tensor]] = {}
+    for task in tasks:
+        if task.name not in known or known[task.name].labels != task.labels:
+            what = "has other labels" if task.name in known else "is not there"
+            raise TrainingError(
+                "BX405",
+                f"the head {task.name!r} cannot be kept: in the run to begin from it {what}",
+                where=str(folder),
+                hint="set model.heads=fresh, or train the same tasks",
+            )
+        prefix = f"heads.{task.name}."
+        found[task.name] = {
+            name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)
+        }
+    return found

@@ -1,0 +1,220 @@
+"""Any Hugging Face encoder, by name or from a local folder; weights from safetensors only, so that loading never runs code."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from biomux.engine.packing import Specials
+from biomux.errors import TrainingError
+from biomux.training.encoders import vocabulary
+from biomux.training.encoders.encoder import Made
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from biomux.recipes import schema
+
+
+class Transformer(nn.Module):
+    """A Hugging Face encoder behind the house's interface: ids and mask in, a vector for each piece out."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__()
+        self.body: Any = body
+
+    @property
+    def config(self) -> Any:
+        """The Hugging Face configuration."""
+        return self.body.config
+
+    def describe(self) -> dict[str, Any]:
+        """What the encoder is, as plain data from which it can be built again."""
+        described: dict[str, Any] = self.config.to_dict()
+        return described
+
+    @property
+    def width(self) -> int:
+        """The size of a piece's vector."""
+        return int(self.config.hidden_size)
+
+    @property
+    def embeddings(self) -> Tensor:
+        """The embedding table of the pieces."""
+        table: Tensor = self.body.get_input_embeddings().weight.detach()
+        return table
+
+    @embeddings.setter
+    def embeddings(self, table: Tensor) -> None:
+        self.body.set_input_embeddings(
+            nn.Embedding(table.shape[0], table.shape[1], padding_idx=0, _weight=table.clone())
+        )
+        self.config.vocab_size = len(table)
+
+    def keep_layers(self, number: int) -> None:
+        """Keep the first layers only."""
+        for module in self.body.modules():
+            stacks = [
+                name
+                for name, one in module.named_children()
+                if isinstance(one, nn.ModuleList) and len(one) == self.depth
+            ]
+            if stacks:
+                setattr(module, stacks[0], getattr(module, stacks[0])[:number])
+                break  # an encoder that uses one layer again and again has no such list, and reads its configuration
+        if isinstance(getattr(self.config, "layer_types", None), list):
+            self.config.layer_types = self.config.layer_types[:number]
+        self.config.num_hidden_layers = number
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return int(self.config.num_hidden_layers)
+
+    def checkpoint_gradients(self) -> None:
+        """Compute layers again on the way back in place of keeping their states: less memory, a third more time."""
+        if not getattr(self.body, "supports_gradient_checkpointing", False):
+            raise TrainingError(
+                "BX401",
+                f"encoders of the kind {self.config.model_type!r} cannot compute layers again on the way back",
+                where="loop → gradient_checkpointing",
+                hint="set it to false, and loop.batch_pieces lower",
+            )
+        # Newer releases of transformers use the first name and warn about the second.
+        enable = getattr(self.body, "activation_checkpointing_enable", None) or self.body.gradient_checkpointing_enable
+        enable({"use_reentrant": False})
+
+    def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        hidden: Tensor = self.body(input_ids=ids, attention_mask=mask, **self._segments(segments)).last_hidden_state
+        return hidden
+
+    def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:
+        """The states of every layer, the embeddings first."""
+        options = self._segments(segments)
+        found: tuple[Tensor, ...] = self.body(
+            input_ids=ids, attention_mask=mask, output_hidden_states=True, **options
+        ).hidden_states
+        return found
+
+    def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
+        """Segments for an encoder that knows two of them; others read both parts as one."""
+        knows = getattr(self.config, "type_vocab_size", 0) > 1
+        return {"token_type_ids": segments} if segments is not None and knows else {}
+
+
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+)
+"""What configurations call the dropout inside an encoder; that of heads is their own."""
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the library's bars and reports, which would be written into our display; its settings are put back."""
+    from transformers.utils import logging
+
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Specials]:
+    """The encoder of a hub name or folder, with its tokenizer."""
+    from transformers import AutoConfig, AutoModel
+
+    try:
+        with _quietly():
+            local = Path(name).is_dir()
+            config = AutoConfig.from_pretrained(name, local_files_only=local)
+            for key in DROPOUTS:
+                if hasattr(config, key):
+                    setattr(config, key, dropout)
+            body = AutoModel.from_pretrained(
+                name, config=config, use_safetensors=True, dtype=torch.float32, local_files_only=local
+            )
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
+        raise TrainingError(
+            "BX401",
+            f"cannot load the encoder {name!r}: {str(error).splitlines()[0]}",
+            hint="give a folder with config.json, model.safetensors and tokenizer.json, or a hub name where there is a network",
+        ) from None
+    if hasattr(body, "pooler"):
+        body.pooler = None
+    tokenizer = tokenizer_of(name)
+    return Transformer(body), tokenizer, specials(tokenizer)
+
+
+def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+    """The encoder that a recipe names, with as many layers and the vocabulary that it asks for."""
+    encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout)
+    if settings.layers is not None:
+        encoder.keep_layers(settings.layers)
+    if settings.vocabulary.kind != "keep":
+        tokenizer, encoder.embeddings = vocabulary.shaped(tokenizer, encoder.embeddings, settings.vocabulary, texts)
+    return Made(encoder, tokenizer, specials(tokenizer))
+
+
+def build(described: dict[str, Any]) -> Transformer:
+    """The encoder of a description; its weights come with the state dict."""
+    from transformers import AutoConfig, AutoModel
+
+    settings = {name: value for name, value in described.items() if name not in ("model_type", "_name_or_path")}
+    body = AutoModel.from_config(AutoConfig.for_model(described["model_type"], **settings))
+    if hasattr(body, "pooler"):
+        body.pooler = None
+    return Transformer(body)
+
+
+def tokenizer_of(name: str) -> Tokenizer:
+    """The tokenizer of a hub name or folder; it neither pads nor cuts."""
+    folder = Path(name)
+    if (folder / "tokenizer.json").is_file():
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    elif folder.is_dir():
+        raise TrainingError(
+            "BX401", "the encoder has no tokenizer.json", where=name, hint="save its fast tokenizer there"
+        )
+    else:
+        try:
+            tokenizer = Tokenizer.from_pretrained(name)
+        except Exception as error:  # the library raises what its network layer does
+            said = " ".join(str(error).split())[:200]
+            raise TrainingError(
+                "BX401", f"cannot load the tokenizer of {name!r}: {said}", hint="give a folder with tokenizer.json"
+            ) from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def specials(tokenizer: Tokenizer) -> Specials:
+    """The special pieces that a tokenizer has, under BERT's names or RoBERTa's."""
+
+    def find(*names: str) -> int:
+        for name in names:
+            index = tokenizer.token_to_id(name)
+            if index is not None:
+                return int(index)
+        raise TrainingError(
+            "BX401", f"the tokenizer has none of {', '.join(names)}", hint="use an encoder's own tokenizer"
+        )
+
+    return Specials(find("[PAD]", "<pad>"), find("[CLS]", "<s>"), find("[SEP]", "</s>"))

@@ -1,0 +1,180 @@
+"""The examples of a run, kept in its folder: going on with it begins in seconds, and with the very examples that it began with.
+
+    RUN/cache/examples.npz        the arrays of all examples, end to end
+    RUN/cache/examples.json       what belongs to which, and the key: the recipe and the checksums of its corpora
+    RUN/cache/development/        the development documents of each task
+
+Weights are not here: they are in the checkpoint, without which the cache is not used.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from dataclasses import asdict
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, get_args
+from zipfile import BadZipFile
+
+import numpy as np
+
+from biomux.corpora import catalogue, view
+from biomux.corpora import directory as directories
+from biomux.errors import FormatError
+from biomux.formats import jsonl, of_path, stop
+from biomux.tasks.examples import Example, Labels, Masking, Reading, Unit
+from biomux.text.tokens import Pieces
+from biomux.training.task_documents import corpora_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from biomux.document import Document
+    from biomux.recipes.schema import Recipe
+
+VERSION = 1
+Found = tuple[list[Example], dict[str, Counter[str]], dict[str, list["Document"]]]
+
+
+def key(recipe: Recipe, directory: Path | None) -> str:
+    """A checksum of the recipe and of every file of its corpora."""
+    told = json.dumps([VERSION, recipe.training()], sort_keys=True)
+    return sha256((told + corpora_checksum(recipe, directory)).encode()).hexdigest()
+
+
+def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
+    """A checksum of every file of a recipe's corpora."""
+    digest = sha256()
+    root = directories.find(directory)
+    names = {view.parse(name)[0] for task in recipe.tasks.values() for name in corpora_of(task)}
+    for name in sorted(names):
+        for file in catalogue.card(name).files:
+            path = directories.locate(root, file.path)
+            digest.update(f"{file.path}\0".encode())
+            if path is not None:
+                with of_path(path).open() as stream:
+                    while data := stream.read(1 << 20):
+                        digest.update(data)
+    return digest.hexdigest()
+
+
+def save(
+    place: Path,
+    *,
+    own: str,
+    examples: Sequence[Example],
+    counts: Mapping[str, Counter[str]],
+    development: Mapping[str, Sequence[Document]],
+) -> None:
+    """Write a cache under its key, beside its place first."""
+    fresh = place.with_name(place.name + ".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    (fresh / "development").mkdir(parents=True)
+    arrays, told = _packed(examples)
+    np.savez(fresh / "examples.npz", **arrays)  # type: ignore[arg-type]
+    for number, documents in enumerate(development.values()):
+        with (fresh / "development" / f"{number}.jsonl").open("wb") as stream:
+            stream.writelines(map(jsonl.line, documents))
+    told |= {"key": own, "counts": counts, "development": list(development)}
+    (fresh / "examples.json").write_text(json.dumps(told))
+    shutil.rmtree(place, ignore_errors=True)
+    fresh.rename(place)
+
+
+def load(place: Path, *, own: str) -> Found | None:
+    """Examples, counts and development documents, in the order in which they were kept; None if they are others, or damaged."""
+    try:
+        told = json.loads((place / "examples.json").read_text())
+        if told["key"] != own:
+            return None
+        with (place / "examples.npz").open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            examples = _unpacked({name: arrays[name] for name in arrays.files}, told)
+        development = {
+            name: list(jsonl.read(of_path(place / "development" / f"{number}.jsonl"), on_error=stop))
+            for number, name in enumerate(told["development"])
+        }
+    except (OSError, ValueError, KeyError, IndexError, TypeError, BadZipFile, FormatError):
+        return None
+    return examples, {name: Counter(found) for name, found in told["counts"].items()}, development
+
+
+PIECES = ("ids", "first", "starts", "ends")
+UNITS = get_args(Unit)
+
+
+def _packed(examples: Sequence[Example]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    tasks = list(dict.fromkeys(example.task for example in examples))
+    sources = list(dict.fromkeys(example.source[0] for example in examples))
+    masks = list(dict.fromkeys(example.masking for example in examples))
+    index = {name: {one: at for at, one in enumerate(group)} for name, group in (("t", tasks), ("s", sources))}
+    masking = {one: at for at, one in enumerate(masks)}
+    arrays: dict[str, NDArray[Any]] = {
+        "task": np.array([index["t"][example.task] for example in examples]),
+        "source": np.array([(index["s"][example.source[0]], example.source[1]) for example in examples]).reshape(-1, 2),
+        "masking": np.array([masking[example.masking] for example in examples]),
+    }
+    for part in ("pieces", "prefix"):
+        found = [getattr(example.reading, part) for example in examples]
+        for column in PIECES:
+            arrays |= _joined(f"{part}/{column}", [None if one is None else getattr(one, column) for one in found])
+    arrays |= _joined("pairs", [example.reading.pairs for example in examples])
+    units: dict[str, str] = {}
+    for head in dict.fromkeys(head for example in examples for head in example.labels):
+        labels = [example.labels.get(head) for example in examples]
+        units[head] = next(one.unit for one in labels if one is not None)
+        arrays |= _joined(f"labels/{head}", [None if one is None else one.values for one in labels])
+    told = {
+        "tasks": tasks,
+        "sources": sources,
+        "masks": [None if one is None else asdict(one) for one in masks],
+        "units": units,
+    }
+    return arrays, told
+
+
+def _unpacked(arrays: dict[str, NDArray[Any]], told: dict[str, Any]) -> list[Example]:
+    tasks, sources, units = told["tasks"], told["sources"], told["units"]
+    masks = [None if one is None else Masking(**one) for one in told["masks"]]
+    parts = {
+        part: zip(*(_split(arrays, f"{part}/{column}") for column in PIECES), strict=True)
+        for part in ("pieces", "prefix")
+    }
+    heads = {head: _split(arrays, f"labels/{head}") for head in units}
+    examples = []
+    for task, source, mask, pieces, prefix, pairs in zip(
+        arrays["task"].tolist(),
+        arrays["source"].tolist(),
+        arrays["masking"].tolist(),
+        parts["pieces"],
+        parts["prefix"],
+        _split(arrays, "pairs"),
+        strict=True,
+    ):
+        values = {head: next(found) for head, found in heads.items()}
+        labels = {head: Labels(units[head], one) for head, one in values.items() if one is not None}
+        reading = Reading(Pieces(*pieces), None if prefix[0] is None else Pieces(*prefix), pairs)
+        examples.append(Example(tasks[task], reading, labels, (sources[source[0]], source[1]), masks[mask]))
+    return examples
+
+
+def _joined(name: str, found: Sequence[NDArray[Any] | None]) -> dict[str, NDArray[Any]]:
+    """Arrays end to end, with the length of each; −1 for one that is not there."""
+    there = [one for one in found if one is not None]
+    return {
+        name: np.concatenate(there) if there else np.zeros(0, dtype=np.int32),
+        f"{name}/sizes": np.array([-1 if one is None else len(one) for one in found], dtype=np.int64),
+    }
+
+
+def _split(arrays: dict[str, NDArray[Any]], name: str) -> Iterator[Any]:
+    whole, at = arrays[name], 0
+    for size in arrays[f"{name}/sizes"].tolist():
+        if size < 0:
+            yield None
+        else:
+            yield whole[at : at + size]
+            at += size

@@ -1,0 +1,39 @@
+"""Paper E's head: a BiLSTM of the data set's own over the words of a window, then a linear layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from biomux.training.encoders import packed_sequences
+from biomux.training.heads.sequence import sequences, word_at
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from biomux.training.heads.features import Features
+
+
+class BiLSTMHead(nn.Module):
+    """Dropout, BiLSTM(width, hidden each way), dropout, Linear(2 · hidden, labels). It answers for words."""
+
+    def __init__(self, width: int, labels: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(width, hidden, bidirectional=True, batch_first=True)
+        self.output = nn.Linear(2 * hidden, labels)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features: Features, rows: Tensor) -> Tensor:
+        """Logits, a row for each place; the whole window is read, whichever of its words are asked about."""
+        if not len(rows):
+            return self.output.weight.new_zeros((0, self.output.out_features))
+        words = self.dropout(features.at(features.words))
+        read = packed_sequences.states(self.lstm, words, sequences(features).sizes)
+        found: Tensor = self.output(self.dropout(read).index_select(0, word_at(features, rows)))
+        return found
+
+
+def build(width: int, labels: int, *, hidden: int = 100, dropout: float = 0.1) -> nn.Module:
+    """`hidden` is the state's size, each way."""
+    return BiLSTMHead(width, labels, hidden, dropout)

@@ -1,0 +1,38 @@
+"""BERT's head for hidden pieces: a dense layer, GELU, normalisation, then a logit for each piece of the vocabulary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from biomux.training.heads.features import Features
+
+
+class MaskedWords(nn.Module):
+    """With `table` the last matrix is the encoder's embedding table itself, and moves with it."""
+
+    def __init__(self, width: int, labels: int, table: nn.Embedding | None) -> None:
+        super().__init__()
+        self.transform = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
+        self.bias = nn.Parameter(torch.zeros(labels))
+        self.output = nn.Linear(width, labels, bias=False) if table is None else None
+        # In a list, so that the table is not a parameter of the head: it is saved and moved as the encoder's.
+        self._table = [] if table is None else [table]
+
+    def forward(self, features: Features, rows: Tensor) -> Tensor:
+        """Places × vocabulary."""
+        vectors = self.transform(features.at(rows))
+        matrix = self._table[0].weight if self.output is None else self.output.weight
+        return functional.linear(vectors, matrix, self.bias)
+
+
+def build(width: int, labels: int, *, encoder: Any = None, tied: bool = True) -> nn.Module:
+    """`tied` uses the encoder's embedding table, if it has one of the encoder's width."""
+    table = encoder.body.get_input_embeddings() if tied and hasattr(encoder, "body") else None
+    return MaskedWords(width, labels, table if table is not None and table.weight.shape[1] == width else None)

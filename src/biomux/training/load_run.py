@@ -1,0 +1,81 @@
+"""From a run to an annotator, without the corpora that the run was trained on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from biomux.engine.annotator import Annotator
+from biomux.engine.packing import Specials
+from biomux.errors import TrainingError
+from biomux.recipes.read import of_run
+from biomux.tasks import restored
+from biomux.tasks.tagging import Tagging
+from biomux.training import encoders
+from biomux.training.build import make_model
+from biomux.training.heads.crf import chained
+from biomux.training.model import TorchSession
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from biomux.tasks.task import Asking, Task
+    from biomux.training.model import Model
+
+
+def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
+    """The annotator of a run's best weights, with torch behind it. `annotate` has the heads that tag, `answer` the others."""
+    if threads:
+        torch.set_num_threads(threads)
+    described = description_of(folder)
+    try:
+        tasks = [restored(one) for one in described["tasks"]]
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        model = _model(folder, described["encoder"], tasks, tokenizer)
+        specials, limit = Specials(**described["specials"]), int(described["limit"])
+    except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise TrainingError(
+            "BX406",
+            f"the model cannot be loaded: {type(error).__name__}: {said}",
+            where=str(folder),
+            hint="name the folder that `biomux train` made, with this version of Biomux",
+        ) from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    chains = tuple(chained(task, model.heads[task.name]) for task in tasks if isinstance(task, Tagging))
+    asking = tuple(cast("Asking", task) for task in tasks if not isinstance(task, Tagging))
+    return Annotator(TorchSession(model), tokenizer, specials, chains, limit=limit, asking=asking)
+
+
+def description_of(folder: Path) -> dict[str, Any]:
+    """What the weights of a run are: its model.json."""
+    if not (folder / "model.safetensors").is_file() or not (folder / "model.json").is_file():
+        raise TrainingError(
+            "BX405",
+            "there is no trained model here",
+            where=str(folder),
+            hint="name the folder that `biomux train` made",
+        )
+    try:
+        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    except ValueError:
+        described = None
+    if not isinstance(described, dict):
+        raise TrainingError(
+            "BX406", "model.json is damaged", where=str(folder), hint="go on with the run: it is written again"
+        )
+    return described
+
+
+def _model(folder: Path, described: dict[str, Any], tasks: Sequence[Task], tokenizer: Tokenizer) -> Model:
+    model = make_model(of_run(folder), tasks, encoders.build(described), tokenizer)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    model.eval()
+    return model

@@ -1,0 +1,370 @@
+"""The one training loop. It runs any plan; it knows no paper, no task and no corpus."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from biomux import plugins
+from biomux.errors import RecipeError, TrainingError
+from biomux.training import checkpoint, optimizers, precision
+from biomux.training.batches import collate, epoch_batches
+from biomux.training.deferred_interrupt import held
+from biomux.training.distributed import Processes
+from biomux.training.objectives import OBJECTIVES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from torch import Tensor
+
+    from biomux.engine.packing import Specials
+    from biomux.recipes.schema import Loop
+    from biomux.tasks.examples import Example
+    from biomux.training.batches import LearnBatch
+    from biomux.training.model import Model
+    from biomux.training.plan import Plan
+
+REPORT_EVERY = 10.0
+"""Seconds between two journal entries about the loss."""
+LEAST_SCALE = 1.0
+"""Where gradients overflow in fp16 even when the loss is not enlarged, a smaller learning rate is needed, not a smaller scale."""
+
+
+@dataclass
+class Progress:
+    """How far a run is. `best` is the best development score so far; `waited` counts epochs since."""
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    pieces: int = 0
+    seconds: float = 0.0
+    best: float = -1.0
+    waited: int = 0
+    done: bool = False
+
+
+@dataclass
+class Run:
+    """Everything that the loop needs."""
+
+    folder: Path
+    model: Model
+    plan: Plan
+    settings: Loop
+    examples: Sequence[Example]
+    specials: Specials
+    evaluate: Callable[[], float | None]
+    journal: Callable[[dict[str, Any]], None]
+    patience: int | None = None
+    every: int = 1
+    progress: Progress = field(default_factory=Progress)
+    weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
+    processes: Processes = field(default_factory=Processes)
+    report_every: float = REPORT_EVERY
+    scaler: torch.amp.GradScaler | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        device = self.model.device
+        self.scaler = precision.scaler(precision.choose(self.settings.precision, device), device)
+
+
+def train(run: Run) -> Progress:
+    """Train to the end, or on from the last checkpoint; Ctrl-C leaves a checkpoint to go on from."""
+    settings, place = run.settings, run.folder / "checkpoints" / "last"
+    torch.manual_seed(settings.seed)
+    if run.plan.learned_weights:
+        run.weights = {
+            one.head: torch.nn.Parameter(torch.zeros((), device=run.model.device)) for one in run.plan.objectives
+        }
+    movers = optimizers.of_plan(run.model, run.plan, settings, run.weights)
+    rates = {name: [group["lr"] for group in mover.param_groups] for name, mover in movers.items()}
+    if settings.gradient_checkpointing:
+        run.model.encoder.checkpoint_gradients()
+    average = _average(run)
+    found = checkpoint.find(place)
+    if found:
+        told, extra = checkpoint.load(found, model=run.model, optimizers=movers)
+        run.progress = Progress(**told)
+        with torch.no_grad():
+            for name, value in average.items():
+                value.copy_(extra[name])
+            for head, weight in run.weights.items():
+                weight.copy_(extra[f"weight/{head}"])
+        if run.scaler and "scaler/scale" in extra:
+            state = {
+                "scale": extra["scaler/scale"].item(),
+                "_growth_tracker": int(extra["scaler/_growth_tracker"].item()),
+            }
+            run.scaler.load_state_dict(run.scaler.state_dict() | state)
+    epochs = [
+        epoch_batches(
+            run.examples,
+            run.plan.draw,
+            epoch=epoch,
+            epochs=settings.epochs,
+            budget=settings.batch_pieces,
+            most=settings.batch_examples,
+            seed=settings.seed,
+        )
+        for epoch in range(settings.epochs)
+    ]
+    total = sum(-(-len(batches) // settings.accumulate) for batches in epochs)
+    progress, window = run.progress, _Window()
+    saved = time.monotonic()
+
+    def save() -> None:
+        if not run.processes.first:
+            return
+        _refuse_bad_weights(run)
+        learned = {f"weight/{head}": weight.detach() for head, weight in run.weights.items()}
+        extra = {**average, **learned, **_scale(run.scaler)}
+        checkpoint.save(place, model=run.model, optimizers=movers, extra=extra, progress=vars(progress))
+
+    try:
+        while progress.epoch < settings.epochs and not progress.done:
+            batches = epochs[progress.epoch]
+            run.model.train()
+            while progress.batch < len(batches):
+                begun = time.monotonic()
+                share = optimizers.scale(progress.step, total=total, warmup=settings.warmup, schedule=settings.schedule)
+                for name, mover in movers.items():
+                    for group, rate in zip(mover.param_groups, rates[name], strict=True):
+                        group["lr"] = rate * share
+                chosen = batches[progress.batch : progress.batch + settings.accumulate]
+                with held():
+                    losses, pieces = step(run, movers, chosen)
+                    _follow(average, run.model, settings.ema)
+                    progress.batch += len(chosen)
+                    progress.step += 1
+                    progress.pieces += pieces
+                    progress.seconds += time.monotonic() - begun
+                window.add(losses, pieces, time.monotonic() - begun)
+                if window.seconds >= run.report_every or progress.batch >= len(batches):
+                    run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
+                if time.monotonic() - saved > settings.checkpoint_minutes * 60:
+                    save()
+                    saved = time.monotonic()
+            if (progress.epoch + 1) % run.every == 0 or progress.epoch + 1 == settings.epochs:
+                _judge(run, average)
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+            save()
+            saved = time.monotonic()
+    except (KeyboardInterrupt, SystemExit):
+        save()
+        raise
+    progress.done = True
+    save()
+    return progress
+
+
+def step(
+    run: Run, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
+) -> tuple[dict[str, float], int]:
+    """One update from one or several batches; gives the loss of each head per position, and the pieces read.
+
+    Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
+    """
+    progress, processes = run.progress, run.processes
+    parts = [
+        collate(
+            [run.examples[index] for index in members],
+            run.specials,
+            seed=(run.settings.seed, progress.epoch, progress.batch + number),
+        )
+        for number, members in processes.share(list(enumerate(chosen)))
+    ]
+    processes.sow(run.settings.seed, progress.step)
+    heads = [objective.head for objective in run.plan.objectives]
+    own: dict[str, float] = {}
+    for part in parts:
+        for head, target in part.targets.items():
+            own[head] = own.get(head, 0) + len(target.labels)
+    counts = processes.totals(own, heads)
+    sums: dict[str, float] = {}
+    for part in parts:
+        losses = _losses(run, part)
+        for head, loss in losses.items():
+            sums[head] = sums.get(head, 0.0) + float(loss.detach())
+        if losses:
+            total = _total(run, losses, counts, part)
+            (run.scaler.scale(total) if run.scaler else total).backward()  # type: ignore[no-untyped-call]
+    sums = processes.totals(sums, heads)
+    for head, value in sums.items():
+        if not math.isfinite(value):
+            raise _not_a_number(run, f"the loss of {head!r} is {value}")
+    processes.add_gradients([*run.model.parameters(), *run.weights.values()])
+    tasks = {run.examples[index].task for members in chosen for index in members}
+    if sums:
+        _move(run, [mover for name, mover in movers.items() if run.plan.optimizers == "shared" or name in tasks], sums)
+    run.model.zero_grad(set_to_none=True)
+    for weight in run.weights.values():
+        weight.grad = None
+    pieces = processes.total([sum(part.pieces for part in parts)])[0]
+    return {head: sums[head] / counts[head] for head in sums}, int(pieces)
+
+
+def _move(run: Run, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
+    """Clip the gradients and let the optimizers go a step. In fp16 a step whose gradients overflow is left out, and the scale made smaller."""
+    scaler = run.scaler
+    if scaler:
+        for mover in movers:
+            scaler.unscale_(mover)
+    if run.settings.clip:
+        norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip))
+        if not math.isfinite(norm) and not scaler:
+            raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} is {norm}")
+    for mover in movers:
+        if scaler:
+            scaler.step(mover)
+        else:
+            mover.step()
+    if scaler:
+        scaler.update()
+        if scaler.get_scale() < LEAST_SCALE:
+            raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} overflows in fp16")
+
+
+def _scale(scaler: torch.amp.GradScaler | None) -> dict[str, Tensor]:
+    """What a checkpoint keeps of the loss's scale."""
+    if scaler is None:
+        return {}
+    kept = scaler.state_dict()
+    return {f"scaler/{name}": torch.tensor(float(kept[name])) for name in ("scale", "_growth_tracker")}
+
+
+def _not_a_number(run: Run, what: str) -> TrainingError:
+    return TrainingError(
+        "BX403",
+        f"{what} at step {run.progress.step}",
+        where=str(run.folder),
+        hint="lower the learning rate; the last checkpoint is as it was",
+    )
+
+
+def _refuse_bad_weights(run: Run) -> None:
+    """A checkpoint that cannot be gone on from must not take the place of one that can."""
+    for name, value in run.model.named_parameters():
+        if value.requires_grad and not bool(torch.isfinite(value).all()):
+            raise _not_a_number(run, f"a weight of {name!r} is not a number")
+
+
+def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
+    """The loss of each head that the batch is annotated for, summed over its positions."""
+    device = run.model.device
+    found: dict[str, Tensor] = {}
+    with precision.autocast(precision.choose(run.settings.precision, device), device):
+        features = run.model.features(part.batch)
+        for objective in run.plan.objectives:
+            target = part.targets.get(objective.head)
+            if target is None or not len(target.labels):
+                continue
+            rows, labels = torch.from_numpy(target.rows).to(device), torch.from_numpy(target.labels).to(device)
+            head: Any = run.model.heads[objective.head]
+            if hasattr(head, "loss"):
+                found[objective.head] = head.loss(features, rows, labels)
+                continue
+            measure = plugins.find(OBJECTIVES, objective.loss, "objectives")
+            if measure is None:
+                raise RecipeError(
+                    "BX306", f"there is no objective {objective.loss!r}", where=f"head of {objective.head!r}"
+                )
+            found[objective.head] = measure(head(features, rows), labels)
+    return found
+
+
+def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
+    """What is made smaller: the plan's mean of the weighted losses; `counts` are the positions of each head in the whole step."""
+    positions = sum(counts.values())
+    parts = []
+    for objective in run.plan.objectives:
+        if objective.head not in losses:
+            continue
+        loss = losses[objective.head] / (positions if run.plan.mean == "positions" else counts[objective.head])
+        if run.weights:
+            doubt = run.weights[objective.head]
+            share = len(part.targets[objective.head].labels) / counts[objective.head]
+            loss = torch.exp(-doubt) * loss + 0.5 * share * doubt
+        parts.append(objective.weight * loss)
+    return torch.stack(parts).sum()
+
+
+def _judge(run: Run, average: dict[str, Tensor]) -> None:
+    """Score the development data at an epoch's end; keep the best weights; stop when nothing got better for long enough."""
+    with _weights(run.model, average):
+        score = run.evaluate()
+        if score is None or score > run.progress.best:
+            run.progress.best = run.progress.best if score is None else score
+            run.progress.waited = 0
+            if run.processes.first:
+                checkpoint.save_model(run.folder / "model.safetensors", run.model)
+        else:
+            run.progress.waited += 1
+    if run.patience is not None and run.progress.waited >= run.patience:
+        run.progress.done = True
+
+
+def _average(run: Run) -> dict[str, Tensor]:
+    """The running mean of the moving weights, if one is kept."""
+    if not run.settings.ema:
+        return {}
+    return {
+        f"ema/{name}": value.detach().clone() for name, value in run.model.named_parameters() if value.requires_grad
+    }
+
+
+def _follow(average: dict[str, Tensor], model: Model, decay: float) -> None:
+    if average:
+        names = dict(model.named_parameters())
+        with torch.no_grad():
+            kept = list(average.values())
+            torch._foreach_lerp_(kept, [names[name.removeprefix("ema/")] for name in average], 1 - decay)
+
+
+@contextmanager
+def _weights(model: Model, average: dict[str, Tensor]) -> Iterator[None]:
+    """The model with its mean weights, for as long as it is scored and saved."""
+    names = dict(model.named_parameters())
+    before = {name: names[name.removeprefix("ema/")].detach().clone() for name in average}
+    with torch.no_grad():
+        for name, value in average.items():
+            names[name.removeprefix("ema/")].copy_(value)
+    try:
+        yield
+    finally:  # Ctrl-C while scoring must not leave the mean in place of the weights that are trained
+        with torch.no_grad():
+            for name, value in before.items():
+                names[name.removeprefix("ema/")].copy_(value)
+
+
+class _Window:
+    """Losses and speed since the last report."""
+
+    def __init__(self) -> None:
+        self._empty()
+
+    def _empty(self) -> None:
+        self.losses: dict[str, list[float]] = {}
+        self.pieces = 0
+        self.seconds = 0.0
+
+    def add(self, losses: dict[str, float], pieces: int, seconds: float) -> None:
+        for head, loss in losses.items():
+            self.losses.setdefault(head, []).append(loss)
+        self.pieces += pieces
+        self.seconds += seconds
+
+    def take(self) -> dict[str, Any]:
+        told = {
+            "losses": {head: round(sum(found) / len(found), 5) for head, found in self.losses.items()},
+            "pieces_per_second": round(self.pieces / max(self.seconds, 1e-9), 1),
+        }
+        self._empty()
+        return told

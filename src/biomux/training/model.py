@@ -1,0 +1,108 @@
+"""The model: one encoder with named heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from biomux.training.heads.features import Features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from biomux.engine.packing import Batch
+    from biomux.tasks.examples import Unit
+
+
+class Model(nn.Module):
+    """One encoder, many heads.
+
+    An encoder maps ids and mask (and, where rows have two parts, `segments=`) to a vector for each piece. A head maps these
+    features and the rows it is asked about to logits; `units` says what it speaks about, words unless given.
+    """
+
+    def __init__(self, encoder: Any, heads: Mapping[str, nn.Module], units: Mapping[str, Unit] | None = None) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.heads = nn.ModuleDict(dict(heads))
+        self.units: dict[str, Unit] = {name: (units or {}).get(name, "word") for name in heads}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def train(self, mode: bool = True) -> Model:
+        """An encoder that does not move is read as it will run: without dropout."""
+        super().train(mode)
+        if not any(parameter.requires_grad for parameter in self.encoder.parameters()):
+            self.encoder.eval()
+        return self
+
+    def features(self, batch: Batch) -> Features:
+        """What the encoder says about a batch."""
+        ids, mask, words = (torch.from_numpy(part).to(self.device) for part in (batch.ids, batch.mask, batch.first))
+        options = {} if batch.segments is None else {"segments": torch.from_numpy(batch.segments).to(self.device)}
+        if any(getattr(head, "reads_layers", False) for head in self.heads.values()):
+            layers = self.encoder.layers(ids, mask, **options)
+            return Features(layers[-1], mask, words, layers)
+        return Features(self.encoder(ids, mask, **options), mask, words)
+
+
+class TorchSession:
+    """A session over a model in memory: development scores come from it."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
+        """Every head's logits for the batch, computed when looked at."""
+        was_training = self.model.training
+        self.model.eval()
+        with torch.inference_mode():
+            features = self.model.features(batch)
+        self.model.train(was_training)
+        return _Answers(self.model, features, batch)
+
+
+class _Answers(Mapping[str, "NDArray[np.float32]"]):
+    """Logits by head. A head that nobody looks at costs nothing."""
+
+    def __init__(self, model: Model, features: Features, batch: Batch) -> None:
+        self._model, self._features, self._batch = model, features, batch
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        head = self._model.heads[name]
+        rows = torch.from_numpy(rows_of(self._model.units[name], self._batch)).to(self._features.hidden.device)
+        was_training = head.training
+        head.eval()
+        with torch.inference_mode():
+            logits: NDArray[np.float32] = head(self._features, rows).float().cpu().numpy()
+        head.train(was_training)
+        return logits
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._model.heads)
+
+    def __len__(self) -> int:
+        return len(self._model.heads)
+
+
+def rows_of(unit: Unit, batch: Batch) -> NDArray[np.int64]:
+    """What a head of that unit is asked about in a batch without labels: all words, pieces, windows, or the batch's pairs."""
+    if unit == "word":
+        return batch.first
+    if unit == "pair":
+        return np.zeros((0, 4), dtype=np.int64) if batch.pairs is None else batch.pairs
+    length = batch.ids.shape[1]
+    if unit == "piece":
+        sizes = batch.mask.sum(axis=1)
+        return np.concatenate([np.arange(1, size - 1) + row * length for row, size in enumerate(sizes)])
+    starts: NDArray[np.int64] = np.arange(len(batch.ids), dtype=np.int64) * length
+    return starts

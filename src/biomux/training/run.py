@@ -1,0 +1,328 @@
+"""A run: the directory that a recipe leaves behind.
+
+RUN/
+├── recipe.yaml          the recipe, fully expanded
+├── begun.json           the recipe and the corpora's checksum that it was begun with: going on with others is refused
+├── machine.json         what it was made on, and where its corpora were
+├── counts.json          examples, mentions dropped and why, leaks taken out
+├── journal.jsonl        one line an event: steps, scores, checkpoints, how it ended
+├── scores.json          development scores: of the last epoch, and, when it is done, of the best
+├── predictions/         when it is done: the development documents of each task, as the best weights annotate them
+├── model.safetensors    the best weights by development score
+├── model.json           what the weights are: encoder configuration, heads and their labels
+├── tokenizer.json
+├── cache/               the examples, so that going on begins at once
+├── lock                 while a process uses the folder: which one
+└── checkpoints/last/    everything needed to go on
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from biomux.engine import machine
+from biomux.errors import BiomuxError, RecipeError, TrainingError
+from biomux.formats import jsonl, target
+from biomux.recipes.read import check, of_run
+from biomux.training import checkpoint, device, example_cache, loop, precision
+from biomux.training.build import Built, build, restore
+from biomux.training.development_scores import predict
+from biomux.training.distributed import Processes, joined
+from biomux.training.lock import locked
+from biomux.training.task_documents import check as check_corpora
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.document import Document
+    from biomux.recipes.schema import Recipe
+
+
+def start(
+    recipe: Recipe,
+    folder: Path,
+    *,
+    directory: Path | None = None,
+    listen: Callable[[dict[str, Any]], None] = lambda _: None,
+    report_every: float = loop.REPORT_EVERY,
+) -> loop.Progress:
+    """Train a recipe into a folder; a folder with an unfinished run of the same recipe is gone on with."""
+    place = device.choose(recipe.loop.device)
+    precision.choose(recipe.loop.precision, place)  # refused before there is a folder
+    with (
+        joined(accumulate=recipe.loop.accumulate, device=place) as processes,
+        _claimed(recipe, folder, directory, processes),
+    ):
+        journal = _journal(folder, listen) if processes.first else _silent
+        last = folder / "checkpoints" / "last"
+        journal({"event": "start", "resumed": checkpoint.find(last) is not None})
+        try:
+            return _run(recipe, folder, directory, place, journal, processes, report_every)
+        except BiomuxError as error:
+            journal({"event": "failed", "code": error.code, "error": str(error)})
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            journal({"event": "stopped"})
+            raise
+
+
+def _run(
+    recipe: Recipe,
+    folder: Path,
+    directory: Path | None,
+    place: torch.device,
+    journal: Callable[[dict[str, Any]], None],
+    processes: Processes,
+    report_every: float,
+) -> loop.Progress:
+    begun = time.monotonic()
+    if recipe.loop.threads:
+        torch.set_num_threads(recipe.loop.threads)
+    own = example_cache.key(recipe, directory)
+    _refuse_changes(recipe, folder, directory)
+    built = _kept(recipe, folder, own)
+    fresh = built is None
+    if built is None:
+        built = build(recipe, directory=directory)
+    built.model.to(place)
+    processes.say(0.0)  # nobody writes while another still reads
+    if processes.first and fresh:
+        _write(folder / "begun.json", _begun(recipe, directory))
+        _write(folder / "machine.json", _machine(built, directory, processes))
+        _describe(built, folder)
+        counts = {name: dict(found) for name, found in built.counts.items()}
+        _write(folder / "counts.json", {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None})
+        _keep(built, folder, own)
+    journal(
+        {
+            "event": "examples",
+            "number": len(built.examples),
+            "pieces": sum(len(example.pieces) for example in built.examples),
+            "seconds": round(time.monotonic() - begun, 1),
+        }
+    )
+
+    def evaluate() -> float | None:
+        if not built.development:
+            return None
+        found = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1) if processes.first else 0.0
+        return processes.say(found)
+
+    run = loop.Run(
+        folder,
+        built.model,
+        built.plan,
+        recipe.loop,
+        built.examples,
+        built.specials,
+        evaluate,
+        journal,
+        patience=recipe.development.patience,
+        every=recipe.development.every,
+        processes=processes,
+        report_every=report_every,
+    )
+    progress = loop.train(run)
+    if processes.first:
+        _finish(built, folder)
+    journal({"event": "end", **vars(progress)})
+    return progress
+
+
+def _begun(recipe: Recipe, directory: Path | None) -> dict[str, Any]:
+    return {"recipe": recipe.training(), "corpora": example_cache.corpora_checksum(recipe, directory)}
+
+
+def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> None:
+    """A run that has a checkpoint goes on with what it was begun with, or not at all: it would end with weights of neither."""
+    if checkpoint.find(folder / "checkpoints" / "last") is None:
+        return
+    try:
+        begun = json.loads((folder / "begun.json").read_text(encoding="utf-8"))
+        before, corpora = check(begun["recipe"], where="begun.json").training(), begun["corpora"]
+    except (OSError, ValueError, KeyError, TypeError, RecipeError):
+        return
+    changed = "its corpora" if corpora != example_cache.corpora_checksum(recipe, directory) else ""
+    if before != recipe.training():
+        changed = f"its recipe ({', '.join(_differences(before, recipe.training()))})"
+    if changed:
+        raise TrainingError(
+            "BX405",
+            f"{changed} changed since the run was begun",
+            where=str(folder),
+            hint="bring back what it was begun with, or begin another run",
+        )
+
+
+def _differences(left: Any, right: Any, place: str = "") -> list[str]:
+    """The paths at which two recipes differ."""
+    if not isinstance(left, dict) or not isinstance(right, dict):
+        return [] if left == right else [place]
+    return [
+        one
+        for key in sorted({*left, *right})
+        for one in _differences(left.get(key), right.get(key), f"{place} → {key}" if place else key)
+    ]
+
+
+def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:
+    """What the run needs to go on, from its own cache; None if it has none, or no checkpoint to bring the weights."""
+    if checkpoint.find(folder / "checkpoints" / "last") is None:
+        return None
+    found = example_cache.load(folder / "cache", own=own)
+    return restore(recipe, folder, found) if found is not None else None
+
+
+def _keep(built: Built, folder: Path, own: str) -> None:
+    """Keep the examples for going on; a run does without where there is no room for them."""
+    place = folder / "cache"
+    try:
+        example_cache.save(place, own=own, examples=built.examples, counts=built.counts, development=built.development)
+    except OSError:
+        shutil.rmtree(place.with_name("cache.new"), ignore_errors=True)
+
+
+def resume(folder: Path, **options: Any) -> loop.Progress:
+    """Go on with the run in a folder."""
+    return start(of_run(folder), folder, **options)
+
+
+def directory_of(folder: Path) -> Path | None:
+    """The corpora directory that a run was begun with, if it was named then."""
+    try:
+        found = json.loads((folder / "machine.json").read_text(encoding="utf-8")).get("corpora")
+    except (OSError, ValueError):
+        return None
+    return Path(found) if found else None
+
+
+def writes() -> bool:
+    """Whether this process is the one that writes and speaks: the only one, or the first that torchrun started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextmanager
+def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
+    """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
+    kept = folder / "recipe.yaml"
+    if kept.exists() and of_run(folder).training() != recipe.training():
+        raise TrainingError(
+            "BX405",
+            "the folder holds a run of another recipe",
+            where=str(folder),
+            hint="name another folder with --run",
+        )
+    check_corpora(recipe, directory)
+    if not processes.first:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainingError(
+            "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
+        ) from None
+    with locked(folder):
+        if not kept.exists() or of_run(folder) != recipe:
+            expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+            with target(kept) as stream:
+                stream.write(expanded.encode())
+        yield
+
+
+def _machine(built: Built, directory: Path | None, processes: Processes) -> dict[str, Any]:
+    return {
+        **machine.describe(also=("torch", "transformers")),
+        "device": str(built.model.device),
+        "threads": torch.get_num_threads(),
+        "processes": processes.number,
+        "corpora": str(directory.resolve()) if directory else None,
+    }
+
+
+def _predicted(built: Built, name: str) -> tuple[Any, list[Document]]:
+    """The scores of a task on its development documents, and the documents as the model annotates them."""
+    task = next(task for task in built.tasks if task.name == name)
+    gold = built.development[name]
+    found = predict(built.annotator(), task, gold)
+    return task.score(gold, found), found
+
+
+def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], None], *, epoch: int) -> float:
+    """The main figure of every task on its development documents, and their mean."""
+    begun = time.monotonic()
+    told = {name: _predicted(built, name)[0] for name in built.development}
+    mean = _tell_scores(folder, told)
+    journal(
+        {
+            "event": "scores",
+            "epoch": epoch,
+            "mean": round(100 * mean, 2),
+            "scores": {name: round(100 * scores.value, 2) for name, scores in told.items()},
+            "seconds": round(time.monotonic() - begun, 1),
+        }
+    )
+    return mean
+
+
+def _finish(built: Built, folder: Path) -> None:
+    """Score and keep what the best weights say about the development documents."""
+    if not built.development:
+        return
+    built.model.load_state_dict(load_file(folder / "model.safetensors"))
+    told = {}
+    (folder / "predictions").mkdir(exist_ok=True)
+    for name in built.development:
+        told[name], found = _predicted(built, name)
+        with target(folder / "predictions" / f"{name}.jsonl") as stream:
+            stream.writelines(map(jsonl.line, found))
+    _tell_scores(folder, told)
+
+
+def _tell_scores(folder: Path, told: dict[str, Any]) -> float:
+    mean = float(sum(scores.value for scores in told.values()) / len(told))
+    tasks = {name: {"main": scores.main, **scores.figures} for name, scores in told.items()}
+    _write(folder / "scores.json", {"mean": mean, "tasks": tasks})
+    return mean
+
+
+def _describe(built: Built, folder: Path) -> None:
+    """Write what the weights are, so that the run can be loaded without its corpora."""
+    described = {
+        "encoder": built.model.encoder.describe(),
+        "specials": asdict(built.specials),
+        "limit": built.limit,
+        "tasks": [asdict(task) for task in built.tasks],  # type: ignore[call-overload]
+    }
+    _write(folder / "model.json", described)
+    built.tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with target(path) as stream:
+        stream.write((json.dumps(content, indent=2, default=str) + "\n").encode())
+
+
+def _silent(event: dict[str, Any]) -> None:
+    """Takes the events of processes that do not write."""
+
+
+def _journal(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    def write(event: dict[str, Any]) -> None:
+        stamped = {"time": round(time.time(), 1), **event}
+        with (folder / "journal.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(stamped) + "\n")
+        listen(stamped)
+
+    return write

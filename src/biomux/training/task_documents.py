@@ -1,0 +1,81 @@
+"""The documents of a recipe's tasks, each split of a corpus read once however often it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from biomux.corpora import corpus as corpora
+from biomux.errors import CorpusError, RecipeError, TrainingError
+from biomux.training.shared_texts import joined
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from biomux.document import Document
+    from biomux.recipes.schema import Recipe, Task
+
+
+@dataclass
+class Library:
+    """What has been read so far. `most` keeps at most so many documents of a split, spread over the whole."""
+
+    directory: Path | None = None
+    most: int | None = None
+    kept: dict[tuple[tuple[str, ...], str], list[Document]] = field(default_factory=dict)
+
+    def part(self, task: Task, split: str) -> list[Document]:
+        """The documents of one split of a task's corpora."""
+        names = corpora_of(task)
+        if (names, split) not in self.kept:
+            read = (list(corpora.load(name, split, directory=self.directory)) for name in names)
+            self.kept[names, split] = spread(joined(*read), self.most)
+        return self.kept[names, split]
+
+    def training(self, name: str, task: Task) -> list[Document]:
+        """The documents that a task is trained on: its splits, one after the other."""
+        found = [document for split in task.train for document in self.part(task, split)]
+        if not found:
+            raise TrainingError(
+                "BX404",
+                f"{'+'.join(task.train)} of {', '.join(corpora_of(task))} has no documents",
+                where=f"tasks → {name}",
+                hint="name another split, or another corpus; `biomux corpora stats` shows what there is",
+            )
+        return found
+
+
+def corpora_of(task: Task) -> tuple[str, ...]:
+    """The corpora that a task reads, as `corpora.load` takes them; the first one with the types that the task keeps of it."""
+    first = f"{task.corpus}[{','.join(task.types)}]" if task.types and not task.also else task.corpus
+    return (first, *task.also)
+
+
+def spread(documents: list[Document], most: int | None) -> list[Document]:
+    """At most so many documents, at equal distances.
+
+    >>> spread(list("abcdefghij"), 3)
+    ['a', 'd', 'g']
+    """
+    if most is None or len(documents) <= most:
+        return documents
+    return [documents[index * len(documents) // most] for index in range(most)]
+
+
+def check(recipe: Recipe, directory: Path | None) -> None:
+    """Refuse, before anything is read, a recipe whose corpora, splits, types or files are not there; all that is wrong is told at once."""
+    wrong: list[tuple[str, CorpusError]] = []
+    for name, task in recipe.tasks.items():
+        splits = dict.fromkeys((*task.train, recipe.development.split))
+        try:
+            for corpus in corpora_of(task):
+                for split in splits:
+                    corpora.load(corpus, split, directory=directory)
+        except CorpusError as error:
+            wrong.append((f"tasks → {name}", error))
+    if len(wrong) == 1:
+        place, first = wrong[0]
+        raise CorpusError(first.code, first.message, where=first.where or place, hint=first.hint)
+    if wrong:
+        said = "; ".join(f"{place}: {error.message}" for place, error in wrong)
+        raise RecipeError("BX307", said, where=f"recipe {recipe.name!r}", hint=wrong[0][1].hint)

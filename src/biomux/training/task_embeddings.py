@@ -1,0 +1,116 @@
+"""A vector for each task and corpus, by what the task wants of the encoder: root-mean-square gradients (the diagonal of the Fisher information).
+
+For each of some training examples of a task the loss of its head is differentiated by the encoder's weights. The squares are averaged over
+examples, which is the diagonal of the empirical Fisher information; then over the inputs of each unit, which leaves one number for each unit of
+each layer; and the root is taken. Word vectors are left out, since vocabularies may differ. The vector has length 1.
+
+Why this one: the mean of the encoder's states would be the same for all tasks on one corpus (paper D's four tasks), since it sees texts and no
+labels. Gradients see both: tasks are near where they pull at the same units. It needs no training beside what is there, and no second model.
+
+Vectors can be compared between runs that began with the same encoder.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from biomux.engine.packing import Specials
+from biomux.errors import TrainingError
+from biomux.recipes.read import of_run
+from biomux.tasks import restored
+from biomux.training import encoders
+from biomux.training.batches import collate
+from biomux.training.build import make_model
+from biomux.training.load_run import description_of
+from biomux.training.objectives import OBJECTIVES
+from biomux.training.task_documents import Library, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from biomux.tasks.examples import Example
+    from biomux.tasks.task import Task
+    from biomux.training.model import Model
+
+METHOD = (
+    "A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers, over {examples} training examples "
+    "(the diagonal of the empirical Fisher information, averaged over each unit's inputs), scaled to length 1. The map shows the two "
+    "principal axes of the vectors: tasks that are near pull the encoder alike."
+)
+EXAMPLES = 100
+"""Training examples of each task."""
+
+
+class Vector(NamedTuple):
+    """The vector of a task of a run. `examples` is how many it was made of."""
+
+    task: str
+    kind: str
+    corpus: str
+    values: NDArray[np.float64]
+    examples: int
+
+
+def of_run_tasks(
+    folder: Path, *, directory: Path | None = None, examples: int = EXAMPLES, only: Sequence[str] | None = None
+) -> Iterator[Vector]:
+    """The vector of each task of a run, at the run's best weights."""
+    recipe, described = of_run(folder), description_of(folder)
+    tasks = [restored(one) for one in described["tasks"]]
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    model = make_model(recipe, tasks, encoders.build(described["encoder"]), tokenizer)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    model.eval()
+    for weight in model.parameters():
+        weight.requires_grad_(True)
+    library, specials = Library(directory, recipe.documents), Specials(**described["specials"])
+    for task in tasks:
+        if only is not None and task.name not in only:
+            continue
+        documents = spread(library.training(task.name, recipe.tasks[task.name]), 4 * examples)
+        made = spread(task.examples(documents, tokenizer, limit=int(described["limit"])).examples, examples)  # type: ignore[arg-type]
+        if not made:
+            raise TrainingError(
+                "BX404", f"task {task.name!r} has no training examples", where=str(folder), hint="check its corpus"
+            )
+        values = vector(model, task, made, specials)  # type: ignore[arg-type]
+        yield Vector(task.name, task.kind, recipe.tasks[task.name].corpus, values, len(made))
+
+
+def vector(model: Model, task: Task, examples: Sequence[Example], specials: Specials) -> NDArray[np.float64]:
+    """The root-mean-square gradient of a task's loss at each unit of the encoder, of length 1."""
+    named = [(name, weight) for name, weight in model.encoder.named_parameters() if "embedding" not in name]
+    if not named:
+        raise TrainingError("BX404", "the encoder has no layers to compare tasks by", hint="use another encoder")
+    sums = [torch.zeros(len(weight), dtype=torch.float64) for _, weight in named]
+    head: Any = model.heads[task.name]
+    objective = OBJECTIVES[getattr(head, "objective", task.objective)]
+    for number, example in enumerate(examples):
+        part = collate([example], specials, seed=(0, number))
+        target = part.targets.get(task.name)
+        if target is None or not len(target.labels):
+            continue
+        model.zero_grad(set_to_none=True)
+        features = model.features(part.batch)
+        rows, labels = torch.from_numpy(target.rows), torch.from_numpy(target.labels)
+        loss = head.loss(features, rows, labels) if hasattr(head, "loss") else objective(head(features, rows), labels)
+        (loss / len(target.labels)).backward()
+        for total, (_, weight) in zip(sums, named, strict=True):
+            if weight.grad is not None:
+                total += (
+                    weight.grad.double().pow(2).flatten(1).mean(1) if weight.dim() > 1 else weight.grad.double().pow(2)
+                )
+    model.zero_grad(set_to_none=True)
+    whole = np.sqrt(np.concatenate([total.numpy() for total in sums]) / max(len(examples), 1))
+    size = float(np.linalg.norm(whole))
+    return np.asarray(whole / size if size else whole, dtype=np.float64)

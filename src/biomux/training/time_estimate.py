@@ -1,0 +1,137 @@
+"""How long a recipe would take on this machine: measured on a few of its own batches, and not guessed."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from biomux.training import device, loop, optimizers, precision
+from biomux.training.batches import epoch_batches
+from biomux.training.build import Built, build
+from biomux.training.development_scores import predict
+from biomux.training.task_documents import check
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Mapping, Sequence
+
+    from biomux.corpora.leaks import LeakReport
+    from biomux.recipes.schema import Recipe
+
+MEASURE = 10.0
+"""Seconds that steps are measured for, after one that warms up."""
+SCORED = 20
+"""Development documents of each task that scoring is measured on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would do. `sizes` gives each task's examples and pieces, `epochs` the steps and pieces of each epoch."""
+
+    counts: Mapping[str, Counter[str]]
+    sizes: Mapping[str, tuple[int, int]]
+    leaks: LeakReport | None
+    epochs: Sequence[tuple[int, int]]
+    parameters: int
+    moving: int
+    development: int
+    measured: int
+    speed: float
+    seconds: float
+    scoring: float
+
+
+def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = MEASURE) -> Estimate:
+    """Build everything that a run needs, take some steps on its batches for `measure` seconds, and throw the result away."""
+    check(recipe, directory)
+    place = device.choose(recipe.loop.device)
+    precision.choose(recipe.loop.precision, place)
+    if recipe.loop.threads:
+        torch.set_num_threads(recipe.loop.threads)
+    built = build(recipe, directory=directory)
+    built.model.to(place)
+    settings = recipe.loop
+    epochs = [
+        epoch_batches(
+            built.examples,
+            built.plan.draw,
+            epoch=epoch,
+            epochs=settings.epochs,
+            budget=settings.batch_pieces,
+            most=settings.batch_examples,
+            seed=settings.seed,
+        )
+        for epoch in range(settings.epochs)
+    ]
+    lengths = [example.reading.size for example in built.examples]
+    per_epoch = [
+        (-(-len(batches) // settings.accumulate), sum(lengths[index] for batch in batches for index in batch))
+        for batches in epochs
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        run = loop.Run(
+            Path(folder),
+            built.model,
+            built.plan,
+            settings,
+            built.examples,
+            built.specials,
+            lambda: None,
+            lambda _: None,
+        )
+        measured, seconds = _steps(run, epochs[0], measure)
+    rounds = -(-settings.epochs // recipe.development.every) + 1 if built.development else 0
+    sizes: dict[str, tuple[int, int]] = {}
+    for example in built.examples:
+        number, pieces = sizes.get(example.task, (0, 0))
+        sizes[example.task] = number + 1, pieces + len(example.pieces)
+    moving = [one for one in built.model.parameters() if one.requires_grad]
+    speed = measured / max(seconds, 1e-9)
+    return Estimate(
+        counts=built.counts,
+        sizes=sizes,
+        leaks=built.leaks,
+        epochs=per_epoch,
+        parameters=sum(one.numel() for one in built.model.parameters()),
+        moving=sum(one.numel() for one in moving),
+        development=sum(map(len, built.development.values())),
+        measured=measured,
+        speed=speed,
+        seconds=sum(pieces for _, pieces in per_epoch) / speed,
+        scoring=rounds * _scoring(built),
+    )
+
+
+def _steps(run: loop.Run, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
+    """Pieces and seconds of some steps."""
+    movers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights)
+    size = run.settings.accumulate
+    steps = [batches[at : at + size] for at in range(0, len(batches), size)]
+    run.model.train()
+    loop.step(run, movers, steps[0])
+    pieces, seconds = 0, 0.0
+    for chosen in steps:
+        begun = time.perf_counter()
+        pieces += loop.step(run, movers, chosen)[1]
+        seconds += time.perf_counter() - begun
+        if seconds >= measure:
+            break
+    return pieces, seconds
+
+
+def _scoring(built: Built) -> float:
+    """Seconds that scoring the development documents once takes."""
+    total = 0.0
+    annotator = built.annotator()
+    tasks = {task.name: task for task in built.tasks}
+    for name, documents in built.development.items():
+        some = documents[:SCORED]
+        begun = time.perf_counter()
+        predict(annotator, tasks[name], some)
+        total += (time.perf_counter() - begun) * len(documents) / max(len(some), 1)
+    return total

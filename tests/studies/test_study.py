@@ -1,0 +1,80 @@
+"""What a study's report says of its systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from biomux.report import study_page
+from biomux.report.page_markdown import markdown
+from biomux.scoring.document_rows import Rows
+from biomux.studies import findings
+
+IDS = tuple(map(str, range(60)))
+
+
+def scored(system: str, right: int) -> findings.Scored:
+    """A system that is right in so many of sixty documents."""
+    values = np.array([[1, 0, 0] if number < right else [0, 1, 1] for number in range(60)], dtype=float)
+    return findings.Scored(
+        "ner", system, "", 1, right / 60, {}, "f1", "ncbi-disease", 60, "0" * 64, Rows("f1", IDS, values)
+    )
+
+
+def found(*systems: tuple[str, int, int]) -> findings.Found:
+    """Systems in their order: name, how many tasks its run learned, in how many documents it is right."""
+    members = [
+        {
+            "name": name,
+            "system": name,
+            "point": {},
+            "tasks": dict.fromkeys(["ner", "has", "number"][:tasks], "ncbi-disease"),
+            "state": "done",
+            "error": None,
+            "seconds": 1.0,
+            "pieces": 1,
+        }
+        for name, tasks, _ in systems
+    ]
+    manifest = {
+        "biomux": "0",
+        "kind": "study",
+        "study": {"name": "toy"},
+        "split": "devel",
+        "samples": 1000,
+        "alpha": 0.05,
+        "machine": {},
+        "members": members,
+    }
+    return findings.Found(Path("toy"), manifest, tuple(scored(name, right) for name, _, right in systems))
+
+
+@pytest.mark.parametrize("order", [("alone", "joint"), ("joint", "alone")])
+def test_a_fall_below_the_task_alone_is_an_alarm_whichever_comes_first(order: tuple[str, str]) -> None:
+    systems: dict[str, tuple[str, int, int]] = {"alone": ("alone", 1, 58), "joint": ("joint", 3, 30)}
+    content = findings.report(found(*(systems[name] for name in order)))
+    (alarm,) = content["alarms"]
+    assert alarm.startswith(
+        "ner: joint, which learned several tasks, is 46.67 points below alone, which learned this one alone"
+    )
+    assert "(50.00 against 96.67, p = " in alarm
+    assert alarm in markdown(study_page.page(content))
+
+
+@pytest.mark.parametrize(
+    "systems",
+    [
+        (("alone", 1, 30), ("joint", 3, 58)),
+        (("alone", 1, 45), ("joint", 3, 44)),
+        (("other", 1, 58), ("alone", 1, 30)),
+        (("joint", 3, 58), ("without", 2, 30)),
+    ],
+    ids=["better", "no difference shown", "both alone", "both together"],
+)
+def test_nothing_else_is_an_alarm(systems: Any) -> None:
+    content = findings.report(found(*systems))
+    assert content["alarms"] == []
+    assert "Negative transfer" not in markdown(study_page.page(content))

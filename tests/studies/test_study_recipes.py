@@ -1,0 +1,164 @@
+"""Studies that come with Biomux are valid and say how they are run; members follow from them; mistakes are named as in recipes."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+import yaml
+
+from biomux.errors import RecipeError
+from biomux.recipes.quick import quick
+from biomux.studies.members import of_study, of_transfer
+from biomux.studies.schema import Study, Transfer, names, read_study, read_transfer
+
+if TYPE_CHECKING:
+    from biomux.recipes.schema import Recipe
+
+
+def small(recipe: Recipe) -> Recipe:
+    return quick(recipe, at_hand=lambda _: False)[0]
+
+
+def study(**changes: Any) -> Study:
+    return Study.model_validate({"name": "mine", "recipe": "d/single-100", **changes})
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("studies", "transfers") for name in names(kind)])
+def test_what_is_shipped_begins_with_its_command_and_has_members(
+    kind: Literal["studies", "transfers"], name: str
+) -> None:
+    text = resources.files("biomux.recipes").joinpath(f"{kind}/{name}.yaml").read_text(encoding="utf-8")
+    word = "study" if kind == "studies" else "transfer"
+    first, second = text.splitlines()[:2]
+    assert first == f"# biomux {word} {name}"
+    assert second.startswith(f"{first} --set ")
+    settings = re.findall(r"--set (\S+)", second)
+    if kind == "studies":
+        found: Study | Transfer = read_study(name)[0]
+        members = of_study(read_study(name)[0], settings=settings)
+        quickly = of_study(read_study(name)[0], small=small)
+    else:
+        found = read_transfer(name)[0]
+        members = of_transfer(read_transfer(name)[0], settings=settings)
+        quickly = of_transfer(read_transfer(name)[0], small=small)
+    assert found.about
+    assert found.name == name.replace("/", "-")
+    assert len(members) == len(quickly) > 1
+    assert all(member.recipe.model.encoder.name == "weights/minilm" for member in members)
+    assert all(member.recipe.loop.epochs == 1 for member in quickly)
+    assert {member.seed for member in members} == set(found.seeds)
+
+
+def test_members_are_every_system_point_and_seed() -> None:
+    members = of_study(read_study("d/learning-curve")[0])
+    assert len(members) == 2 * 4 * 3
+    assert len({member.name for member in members}) == 24
+    one = next(member for member in members if member.name == "joint.fraction-0.1.seed-3")
+    assert one.recipe.regime.settings["fraction"] == 0.1
+    assert one.recipe.loop.seed == 3
+    assert {task.train for task in one.recipe.tasks.values()} == {("train",)}
+
+
+def test_a_later_word_overrules_an_earlier_one() -> None:
+    made = study(set={"loop.epochs": 2, "loop.warmup": 0.2}, systems={"s": {"set": {"loop.epochs": 3}}})
+    (member,) = of_study(made)
+    assert (member.recipe.loop.epochs, member.recipe.loop.warmup) == (3, 0.2)
+    (member,) = of_study(made, settings=["loop.epochs=4"])
+    assert member.recipe.loop.epochs == 4
+
+
+def test_a_system_of_several_recipes_and_one_with_the_encoder_of_another(tmp_path: Path) -> None:
+    members = {member.name: member for member in of_study(read_study("a/table")[0], folder=tmp_path)}
+    assert [name for name in members if name.startswith("stl.")] == [
+        f"stl.stl-{kind}.seed-1" for kind in ("cell-line", "tissue", "strain")
+    ]
+    frozen = members["frozen2.seed-1"]
+    assert frozen.after == "stl.stl-cell-line.seed-1"
+    assert frozen.recipe.model.encoder.run == str(tmp_path / "runs" / "stl.stl-cell-line.seed-1")
+    assert len({member.recipe.hold_out for member in members.values()}) == 1
+
+
+def test_recipes_beside_a_study_are_found(tmp_path: Path) -> None:
+    recipe = {"name": "own", "tasks": {"ner": {"corpus": "bc5cdr"}}, "model": {"encoder": {"kind": "random"}}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(recipe))
+    (tmp_path / "study.yaml").write_text("name: s\nrecipe: own.yaml\nseeds: [1, 2]\n")
+    found, place = read_study(str(tmp_path / "study.yaml"))
+    assert [member.recipe.name for member in of_study(found, place=place)] == ["own", "own"]
+
+
+def test_singles_and_pairs_hold_out_the_same_documents() -> None:
+    transfer = Transfer(name="t", recipe="b/refine", tasks=("chemprot", "ddi", "nli4ct"))
+    members = of_transfer(transfer)
+    assert [member.name for member in members] == [
+        f"{name}.seed-1" for name in ("chemprot", "ddi", "nli4ct", "chemprot+ddi", "chemprot+nli4ct", "ddi+nli4ct")
+    ]
+    assert {member.recipe.hold_out for member in members} == {("chemprot", "ddi", "nli4ct")}
+
+
+def test_an_auxiliary_task_may_be_trained_without_the_one_it_follows_from() -> None:
+    members = {member.name: member.recipe for member in of_transfer(read_transfer("d/transfer")[0])}
+    assert members["bcls.seed-1"].tasks["bcls"].of is None
+    assert members["bcls.seed-1"].tasks["bcls"].corpus == "ncbi-disease"
+    assert members["ner+bcls.seed-1"].tasks["bcls"].of == "ner"
+
+
+def test_a_recipe_is_a_transfer_study() -> None:
+    assert read_transfer("b/refine")[0] == Transfer(name="b-refine-transfer", recipe="b/refine")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: x\nrecpe: d/single-10\n", "recpe: unknown key, did you mean 'recipe'?"),
+        ("name: x\n", "name one, or systems with recipes of their own"),
+        ("name: x\nrecipe: d/single-10\nscore: {spilt: test}\n", "score → spilt: unknown key, did you mean 'split'?"),
+        ("name: x\nsystems: {a: {sett: {}}}\n", "systems → a → sett: unknown key, did you mean 'set'?"),
+        ("name: x\nsystems: {a: {}}\n", "systems → a → recipe: field required"),
+        ("name: x\nrecipe: r\nsystems: {a: {encoder_of: b}, b: {}}\n", "there is no system 'b' before it"),
+        ("name: x\nrecipe: r\nseeds: [1, 1]\n", "each may be named once"),
+        ("name: x\nrecipe: r\nseeds: []\n", "seeds: "),
+        ("- x\n", "a study is a mapping"),
+        ("name: [\n", "not valid YAML"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "s.yaml").write_text(text)
+    with pytest.raises(RecipeError) as caught:
+        read_study(str(tmp_path / "s.yaml"))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"score": {"tasks": ["nre"]}}, "no member has the task 'nre'"),
+        ({"grid": {"loop.epochz": [1]}}, "did you mean 'epochs'"),
+        ({"recipe": "d/singel-100"}, "did you mean 'd/single-100'"),
+        ({"systems": {"a": {"recipe": ["a/mtl", "a/mtl"]}}}, "two members are called"),
+        ({"systems": {"a": {}, "b": {"encoder_of": "a.x"}}}, "'a.x' is not one member"),
+    ],
+)
+def test_what_does_not_fit_together_is_named(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        of_study(study(**changes))
+    assert said in str(caught.value)
+
+
+def test_pairs_need_a_regime_for_two() -> None:
+    with pytest.raises(RecipeError, match="cannot train two tasks"):
+        of_transfer(Transfer(name="t", recipe="d/joint-max", set={"regime.kind": "single"}))
+    with pytest.raises(RecipeError, match="at least two tasks"):
+        of_transfer(Transfer(name="t", recipe="d/single-10"))
+
+
+def test_the_study_in_the_docs_is_one() -> None:
+    page = Path(__file__).parent.parent.parent / "docs" / "studies.md"
+    if not page.is_file():
+        pytest.skip("needs the source tree, not the installed package")
+    text = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0]
+    members = of_study(Study.model_validate(yaml.safe_load(text)))
+    assert len(members) == (1 + 1 + 3) * 2 * 3

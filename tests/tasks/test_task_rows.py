@@ -1,0 +1,127 @@
+"""The rows of a task give its main figure, whatever its kind."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from biomux.document import Answer, Argument, Document, Label, Passage, Question, Relation, Span
+from biomux.scoring.document_rows import figure_of
+from biomux.tasks.auxiliary import Auxiliary
+from biomux.tasks.classification import Classification
+from biomux.tasks.masked_lm import MaskedWords
+from biomux.tasks.question_answering import Answers
+from biomux.tasks.relation import Relations
+from biomux.tasks.similarity import Similarity
+from biomux.tasks.tagging import Tagging
+from biomux.tasks.task_rows import rows_of
+from biomux.text import sentences
+
+TEXT = "Aspirin helps. Fever and ulcer come with zolmide given to mice. Nothing here."
+MENTIONS = [(0, 7, "Chemical"), (15, 20, "Disease"), (25, 30, "Disease"), (41, 48, "Chemical")]
+CLASSES = ("a", "b", "c")
+Task = Any
+
+
+def spans(chance: random.Random, document: Document, head: str | None) -> Document:
+    kept = [Span(*one, head=head, id=f"T{at}") for at, one in enumerate(MENTIONS) if chance.random() < 0.7]
+    return replace(document, spans=tuple(kept))
+
+
+def relations(chance: random.Random, document: Document, head: str | None) -> Document:
+    whole = [Span(*one, id=f"T{at}") for at, one in enumerate(MENTIONS)]
+    made = []
+    for left, right in (("T1", "T2"), ("T1", "T3"), ("T0", "T3")):
+        if chance.random() < 0.7:
+            type_ = chance.choice(("r", "s"))
+            made.append(Relation(type_, (Argument("Arg1", left), Argument("Arg2", right)), head=head))
+    return replace(document, spans=tuple(whole), relations=tuple(made))
+
+
+def labels(chance: random.Random, document: Document, head: str | None, task: Task) -> Document:
+    parts = sentences.of(document) if task.of == "sentence" else [(None, None)]
+    made = []
+    for start, end in parts:
+        names = [name for name in CLASSES if chance.random() < 0.4] if task.several else [chance.choice(CLASSES)]
+        made += [Label(name, start=start, end=end, head=head) for name in names]
+    return replace(document, labels=tuple(made))
+
+
+def auxiliary(chance: random.Random, document: Document, head: str | None, task: Task) -> Document:
+    if head is None:
+        return spans(chance, document, None)
+    if task.which == "extent":
+        kept = [Span(start, end, chance.choice(task.labels[1:]), head=head) for start, end, _ in MENTIONS]
+        return replace(document, spans=tuple(span for span in kept if chance.random() < 0.7))
+    said = [Label(chance.choice(task.labels), start=start, end=end, head=head) for start, end in task._ranges(document)]
+    return replace(document, labels=tuple(said))
+
+
+def number(chance: random.Random, document: Document, head: str | None) -> Document:
+    return replace(document, labels=(Label("similarity", value=chance.uniform(0, 4), head=head),))
+
+
+def questions(chance: random.Random, document: Document, head: str | None) -> Document:
+    made = [
+        Question(f"q{at}", "What?", answers=(Answer(chance.choice(("aspirin", "zolmide given", "mice")), head=head),))
+        for at in range(2)
+    ]
+    return replace(document, questions=tuple(made))
+
+
+def guesses(chance: random.Random, document: Document, head: str | None) -> Document:
+    right = chance.randint(0, 5)
+    values = (("asked", 5.0), ("right", float(right)))
+    return replace(document, labels=tuple(Label(name, value=value, head=head) for name, value in values))
+
+
+TASKS: list[tuple[str, Task, Any]] = [
+    ("tagging", Tagging("t", ("Chemical", "Disease")), lambda c, d, h, _: spans(c, d, h)),
+    ("relation", Relations("t", ("r", "s")), lambda c, d, h, _: relations(c, d, h)),
+    ("similarity", Similarity("t"), lambda c, d, h, _: number(c, d, h)),
+    ("answers", Answers("t"), lambda c, d, h, _: questions(c, d, h)),
+    ("masked", MaskedWords("t"), lambda c, d, h, _: guesses(c, d, h)),
+    *(
+        (which, Auxiliary("t", which, ("Chemical", "Disease"), of="o"), auxiliary)
+        for which in ("has", "number", "extent", "has-any")
+    ),
+    *(
+        (
+            f"{of} {main or 'main'} {'several' if several else 'one'}",
+            Classification("t", CLASSES, of=of, several=several, negative=("c",) if main == "f1" else (), main=main),
+            labels,
+        )
+        for of in ("document", "sentence")
+        for several, mains in ((False, ("", "f1", "macro_f1")), (True, ("", "macro_f1", "exact", "document_f1")))
+        for main in mains
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "task", "make"), TASKS, ids=[name for name, _, _ in TASKS])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_sums_of_rows_give_the_main_figure(name: str, task: Task, make: Any, seed: int) -> None:
+    chance = random.Random(seed)
+    passages = (Passage(0, len(TEXT), "abstract"),)
+    plain = [Document(str(number), TEXT, passages=passages, pair="Other text.") for number in range(12)]
+    gold = [make(chance, document, None, task) for document in plain]
+    predicted = [make(chance, document, "t", task) for document in plain]
+    rows = rows_of(task, gold, predicted)
+    assert rows is not None
+    assert rows.ids == tuple(document.id for document in gold)
+    assert figure_of([rows]) == pytest.approx(task.score(gold, predicted).value)
+
+
+def test_a_task_of_another_package_may_bring_its_own_or_none() -> None:
+    class Own(Tagging):
+        def rows(self, gold: Any, predicted: Any) -> str:
+            return "own"
+
+    class Unknown:
+        name = "x"
+
+    assert rows_of(Own("t", ("Chemical",)), [], []) == "own"  # type: ignore[comparison-overlap]
+    assert rows_of(Unknown(), [], []) is None  # type: ignore[arg-type]

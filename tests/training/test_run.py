@@ -1,0 +1,368 @@
+"""A run's folder: what it holds, who may use it, and that nothing that goes wrong costs more than the last few minutes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from safetensors.torch import save_file as write_file
+from training import invented
+
+from biomux import formats
+from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
+from biomux.recipes.read import of_run
+from biomux.recipes.schema import Recipe
+from biomux.training import checkpoint, lock, optimizers, run
+from biomux.training.build import build
+
+TESTS = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return invented.corpora(tmp_path_factory.mktemp("corpora"))
+
+
+@pytest.fixture(scope="module")
+def finished(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "finished"
+    run.start(invented.recipe(), folder, directory=directory)
+    return folder
+
+
+def events(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+
+
+def same_weights(left: Path, right: Path) -> bool:
+    one, other = load_file(left), load_file(right)
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_finished_run_tells_everything(finished: Path) -> None:
+    assert [event["event"] for event in events(finished)] == [
+        "start",
+        "examples",
+        *(["step", "scores"] * 2),
+        "end",
+    ]
+    scores = json.loads((finished / "scores.json").read_text())
+    assert set(scores["tasks"]) == {"drugs", "genes"}
+    counts = json.loads((finished / "counts.json").read_text())
+    assert counts["examples"]["drugs"]["mentions"] > 0
+    assert json.loads((finished / "machine.json").read_text())["cores"]
+    for name in ("drugs", "genes"):
+        predicted = list(formats.read(finished / "predictions" / f"{name}.jsonl"))
+        assert len(predicted) == 8
+        assert all(span.head == name for document in predicted for span in document.spans)
+    assert not (finished / "lock").exists()
+
+
+def test_a_finished_run_is_not_trained_again(finished: Path, directory: Path) -> None:
+    before = (finished / "model.safetensors").read_bytes()
+    progress = run.resume(finished, directory=directory)
+    assert progress.done
+    assert (finished / "model.safetensors").read_bytes() == before
+
+
+def test_another_recipe_is_refused_and_one_that_says_the_same_otherwise_is_not(finished: Path, directory: Path) -> None:
+    with pytest.raises(TrainingError, match="another recipe"):
+        run.start(invented.recipe(loop={"seed": 2}), finished, directory=directory)
+    text = (finished / "recipe.yaml").read_text()
+    (finished / "recipe.yaml").write_text("# a comment\n" + text.replace("documents: null\n", ""))
+    run.start(invented.recipe(about="The same."), finished, directory=directory)
+    assert of_run(finished).about == "The same."
+
+
+def test_development_scores_are_taken_as_seldom_as_asked(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(loop={"epochs": 5}, development={"every": 2, "limit": 2}, documents=10)
+    run.start(recipe, tmp_path, directory=directory)
+    assert [event["epoch"] for event in events(tmp_path) if event["event"] == "scores"] == [2, 4, 5]
+
+
+def in_process(code: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, with the tests' helpers at hand."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from training import invented
+from biomux.training import run
+def listen(event):
+    if event["event"] == "step" and event["step"] == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
+run.start(recipe, Path(sys.argv[1]), directory=Path(sys.argv[2]), listen=listen, report_every=0)
+"""
+
+
+def test_a_run_that_was_killed_ends_with_the_same_weights(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    run.start(recipe, whole, directory=directory)
+    done = in_process(KILLED, killed, directory)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert (killed / "lock").exists()
+    assert_goes_on_to_the_same(killed, whole, directory)
+
+
+@pytest.mark.parametrize(("moment", "ema"), [("step", 0.0), ("scores", 0.0), ("scores", 0.9), ("examples", 0.0)])
+def test_a_run_stopped_by_ctrl_c_ends_with_the_same_weights(
+    directory: Path, tmp_path: Path, moment: str, ema: float
+) -> None:
+    recipe = invented.recipe(loop={"ema": ema})
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run.start(recipe, whole, directory=directory)
+
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == moment and event.get("step", 7) == 7:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.start(recipe, stopped, directory=directory, listen=listen, report_every=0)
+    assert events(stopped)[-1]["event"] == "stopped"
+    assert not (stopped / "lock").exists()
+    assert_goes_on_to_the_same(stopped, whole, directory)
+
+
+def assert_goes_on_to_the_same(stopped: Path, whole: Path, directory: Path) -> None:
+    progress = run.resume(stopped, directory=directory)
+    assert events(stopped)[-1]["event"] == "end"
+    assert progress.step == events(whole)[-1]["step"]
+    for file in ("model.safetensors", "checkpoints/last/model.safetensors", "checkpoints/last/state.safetensors"):
+        assert same_weights(whole / file, stopped / file)
+
+
+def stopped_run(folder: Path, directory: Path, **changes: Any) -> Path:
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.start(invented.recipe(**changes), folder, directory=directory, listen=listen, report_every=0)
+    return folder
+
+
+def test_a_run_does_not_go_on_with_another_recipe_or_other_corpora(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora")
+    folder = stopped_run(tmp_path / "run", directory)
+    kept = (folder / "recipe.yaml").read_text()
+    (folder / "recipe.yaml").write_text(kept.replace("epochs: 2", "epochs: 3"))
+    with pytest.raises(TrainingError, match=r"its recipe \(loop → epochs\) changed since the run was begun"):
+        run.resume(folder, directory=directory)
+    (folder / "recipe.yaml").write_text(kept)
+    corpus = directory / "ner/BC2GM/train.tsv"
+    before = corpus.read_text()
+    corpus.write_text(before.replace("aspirin", "aspirine"))
+    with pytest.raises(TrainingError, match="its corpora changed since the run was begun") as caught:
+        run.resume(folder, directory=directory)
+    assert caught.value.code == "BX405"
+    corpus.write_text(before)
+    assert run.resume(folder, directory=directory).done
+
+
+@pytest.mark.parametrize("file", ["state.safetensors", "model.safetensors", "progress.json"])
+def test_a_damaged_checkpoint_is_told(directory: Path, tmp_path: Path, file: str) -> None:
+    folder = stopped_run(tmp_path / "run", directory)
+    (folder / "checkpoints/last" / file).write_bytes(b"{")
+    with pytest.raises(TrainingError, match="the checkpoint is damaged") as caught:
+        run.resume(folder, directory=directory)
+    assert caught.value.code == "BX406"
+
+
+def test_a_folder_in_use_is_refused_and_a_lock_left_behind_is_taken_over(directory: Path, tmp_path: Path) -> None:
+    with lock.locked(tmp_path), pytest.raises(TrainingError, match=f"process {os.getpid()} .* is using the folder"):
+        run.start(invented.recipe(), tmp_path, directory=directory)
+    assert lock.read(tmp_path) is None
+    dead = {"pid": 4194305, "host": os.uname().nodename, "begun": None}
+    for left in (json.dumps(dead), '{"pid": 1', "[]"):
+        (tmp_path / "lock").write_text(left)
+        with lock.locked(tmp_path):
+            assert lock.read(tmp_path) == {
+                "pid": os.getpid(),
+                "host": os.uname().nodename,
+                "begun": lock._begun(os.getpid()),
+            }
+
+
+def test_a_lock_of_another_host_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text('{"pid": 1, "host": "elsewhere", "begun": null}')
+    with pytest.raises(TrainingError, match="elsewhere"), lock.locked(tmp_path):
+        pass
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_names_step_and_task(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(loop={"head_learning_rate": 1e38, "clip": 0.0})
+    with pytest.raises(TrainingError, match=r"loss of '(drugs|genes)' is (nan|inf) at step 1") as caught:
+        run.start(recipe, tmp_path, directory=directory)
+    assert caught.value.code == "BX403"
+    assert events(tmp_path)[-1]["event"] == "failed"
+    assert not (tmp_path / "checkpoints" / "last").exists()
+
+
+def test_weights_that_are_no_numbers_do_not_replace_the_last_good_checkpoint(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
+    scale = optimizers.scale
+    monkeypatch.setattr(optimizers, "scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how))
+    with pytest.raises(TrainingError, match="not a number at step 6"):
+        run.start(recipe, tmp_path, directory=directory)
+    place = checkpoint.find(tmp_path / "checkpoints" / "last")
+    assert place is not None
+    assert json.loads((place / "progress.json").read_text())["step"] == 5
+    assert all(bool(torch.isfinite(value).all()) for value in load_file(place / "model.safetensors").values())
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
+    saved: list[str] = []
+
+    def save_file(tensors: dict[str, torch.Tensor], path: Path) -> None:
+        saved.append(path.name)
+        if len(saved) > 6:
+            path.write_bytes(b"half of it")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_file(tensors, path)
+
+    monkeypatch.setattr(checkpoint, "save_file", save_file)
+    with pytest.raises(TrainingError, match="No space left on device") as caught:
+        run.start(recipe, tmp_path, directory=directory)
+    assert caught.value.code == "BX402"
+    monkeypatch.undo()
+    place = checkpoint.find(tmp_path / "checkpoints" / "last")
+    assert place is not None
+    assert json.loads((place / "progress.json").read_text())["step"] == 3
+    whole = tmp_path / "whole"
+    run.start(recipe, whole, directory=directory)
+    run.resume(tmp_path, directory=directory)
+    assert same_weights(whole / "model.safetensors", tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "kind", "said"),
+    [
+        ({"x": {"corpus": "bc5cdr", "types": ["Chemicals"]}}, CorpusError, "no type 'Chemicals'"),
+        ({"x": {"corpus": "bc5cdr", "train": ["training"]}}, CorpusError, "no split 'training'"),
+        ({"x": {"corpus": "jnlpba"}}, CorpusError, "lacks 'ner/JNLPBA/train.tsv"),
+        ({"x": {"corpus": "bc5cd"}}, CorpusError, "there is no corpus 'bc5cd'"),
+        ({"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}}, RecipeError, "tasks → x: .*; tasks → y: "),
+    ],
+)
+def test_what_is_missing_is_told_before_there_is_a_folder(
+    directory: Path, tmp_path: Path, tasks: dict[str, Any], kind: type[BiomuxError], said: str
+) -> None:
+    with pytest.raises(kind, match=said) as caught:
+        run.start(invented.recipe(tasks=tasks), tmp_path / "run", directory=directory)
+    assert caught.value.hint
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("split", ["train", "devel"])
+def test_an_empty_split_is_told(tmp_path: Path, split: str) -> None:
+    directory = invented.corpora(tmp_path / "corpora")
+    (directory / f"ner/BC2GM/{split}.tsv").write_text("")
+    with pytest.raises(TrainingError, match=f"{split} of bc2gm has no documents") as caught:
+        run.start(invented.recipe(), tmp_path / "run", directory=directory)
+    assert caught.value.code == "BX404"
+
+
+TWO = """
+import sys
+from pathlib import Path
+from training import invented
+from biomux.training import run
+recipe = invented.recipe(model=invented.NO_DROPOUT, loop={"accumulate": 2})
+run.start(recipe, Path(sys.argv[1]), directory=Path(sys.argv[2]))
+"""
+
+
+def test_two_processes_do_what_one_does(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(model=invented.NO_DROPOUT, loop={"accumulate": 2})
+    run.start(recipe, tmp_path / "one", directory=directory)
+    environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
+    environment |= {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    command = [sys.executable, "-c", TWO, str(tmp_path / "two"), str(directory)]
+    both = [subprocess.Popen(command, env={**environment, "RANK": str(rank)}) for rank in range(2)]
+    assert [one.wait(300) for one in both] == [0, 0]
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    assert one.keys() == two.keys()
+    for name in one:
+        torch.testing.assert_close(two[name], one[name], atol=2e-5, rtol=1e-4)
+    left, right = (
+        [event["losses"] for event in events(tmp_path / name) if event["event"] == "step"] for name in ("one", "two")
+    )
+    assert left == [pytest.approx(losses, abs=1e-4) for losses in right]
+
+
+def test_processes_that_cannot_share_a_step_are_told_how_they_could(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(TrainingError, match="2 processes cannot share a step of 1 batches") as caught:
+        run.start(invented.recipe(), tmp_path, directory=directory)
+    assert caught.value.code == "BX407"
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_a_run_can_go_on_from_another_with_its_heads(finished: Path, directory: Path, tmp_path: Path) -> None:
+    """A last fit on train and devel together: at the first step everything is what the first run ended with."""
+    before = load_file(finished / "model.safetensors")
+    kept = build(_last_fit(finished), directory=directory).model.state_dict()
+    fresh = build(_last_fit(finished, heads="fresh"), directory=directory).model.state_dict()
+    assert all(torch.equal(kept[name], value) for name, value in before.items())
+    assert all(torch.equal(fresh[name], value) == name.startswith("encoder.") for name, value in before.items())
+    run.start(_last_fit(finished), tmp_path / "last", directory=directory)
+    assert not same_weights(tmp_path / "last" / "model.safetensors", finished / "model.safetensors")
+
+
+def test_heads_that_cannot_be_kept_are_named(finished: Path, directory: Path) -> None:
+    with pytest.raises(TrainingError, match=r"head 'drugs' cannot be kept.*another kind"):
+        build(_last_fit(finished, head={"kind": "two-layer"}), directory=directory)
+    described = json.loads((finished / "model.json").read_text())
+    try:
+        (finished / "model.json").write_text(json.dumps(described | {"tasks": described["tasks"][:1]}))
+        with pytest.raises(TrainingError, match=r"head 'genes' cannot be kept.*not there"):
+            build(_last_fit(finished), directory=directory)
+    finally:
+        (finished / "model.json").write_text(json.dumps(described))
+
+
+def test_heads_can_only_be_kept_from_a_run() -> None:
+    with pytest.raises(RecipeError, match=r"name it in model\.encoder\.run"):
+        invented.recipe(model={"encoder": {"kind": "random"}, "heads": "kept"})
+
+
+def _last_fit(finished: Path, **model: Any) -> Recipe:
+    first = invented.recipe().model_dump(mode="json")
+    for task in first["tasks"].values():
+        task["train"] = ["train", "devel"]
+    encoder = first["model"]["encoder"] | {"run": str(finished)}
+    return Recipe.model_validate(first | {"model": {**first["model"], "encoder": encoder, "heads": "kept", **model}})

@@ -1,0 +1,184 @@
+"""Recipes with tasks and regimes of every kind, from YAML-like data to a run that can be loaded and exported."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from corpora.samples import put
+from training import invented
+
+from biomux.document import Document
+from biomux.errors import BiomuxError
+from biomux.training.build import build
+from biomux.training.run import start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AUXILIARIES: dict[str, Any] = {
+    which: {
+        "kind": "auxiliary",
+        "of": "ner",
+        "settings": {"which": which},
+        "head": {"kind": "linear"} if which == "extent" else {"kind": "pooled", "settings": {"pooling": "max"}},
+    }
+    for which in ("extent", "has", "number")
+}
+JOINT: dict[str, Any] = {
+    "tasks": {"ner": {"corpus": "ncbi-disease"}, **AUXILIARIES},
+    "regime": {"kind": "joint", "settings": {"weights": {"has": 0.5}}},
+}
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = invented.corpora(tmp_path_factory.mktemp("corpora"))
+    rows = "".join(
+        f"{number}\taspirin given\t{word} level\t{score}\n"
+        for number, (word, score) in enumerate([("aspirin", 4.0), ("fever", 0.0)] * 8)
+    )
+    for split in ("train", "dev", "test"):
+        put(root, f"pairs/BIOSSES/blurb/{split}.tsv", "index\tsentence1\tsentence2\tscore\n" + rows)
+    return root
+
+
+def test_joint_training_labels_one_set_of_examples(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(**JOINT)
+    built = build(recipe, directory=directory)
+    assert all(set(example.labels) == {"ner", "extent", "has", "number"} for example in built.examples)
+    start(recipe, tmp_path / "run", directory=directory)
+    told = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert {name: scores["main"] for name, scores in told["tasks"].items()} == {
+        "ner": "f1",
+        "extent": "f1",
+        "has": "accuracy",
+        "number": "accuracy",
+    }
+
+
+def test_a_joint_run_is_loaded_and_exported_without_its_auxiliaries(directory: Path, tmp_path: Path) -> None:
+    from biomux.engine.load import load
+    from biomux.training.export import export
+    from biomux.training.load_run import load_run
+
+    start(invented.recipe(**JOINT), tmp_path / "run", directory=directory)
+    export(tmp_path / "run", tmp_path / "bundle", precision="fp32", measure=False)
+    text = "Aspirin given after severe ulcer."
+    assert load_run(tmp_path / "run").heads == load(tmp_path / "bundle").heads == ("ner",)
+    (answered,) = load_run(tmp_path / "run").answer([Document("1", text)], heads=["has", "number"])
+    assert [label.head for label in answered.labels] == ["has", "number"]
+    assert [s.type for s in load_run(tmp_path / "run")(text, heads=["ner"]).spans] == [
+        s.type for s in load(tmp_path / "bundle")(text, heads=["ner"]).spans
+    ]
+
+
+def test_without_joint_training_each_task_has_its_examples(directory: Path) -> None:
+    built = build(invented.recipe(**{**JOINT, "regime": {"kind": "one-task"}}), directory=directory)
+    assert {(example.task, *example.labels) for example in built.examples} == {
+        (name, name) for name in ("ner", "extent", "has", "number")
+    }
+
+
+def test_one_head_for_types_of_several_corpora_learns_from_texts_that_all_annotate(
+    directory: Path, tmp_path: Path
+) -> None:
+    """A text that only one of them has says nothing about the other's types."""
+    root = invented.corpora(tmp_path / "corpora", number=12)
+    lines = (root / "ner/BC5CDR/train.tsv").read_text().split("\n\n")
+    put(root, "ner/NCBI-disease/train.tsv", "\n\n".join(lines[:5]).replace("-Chemical", "-Disease") + "\n")
+    task = {"corpus": "bc5cdr[Chemical]", "also": ["ncbi-disease"]}
+    recipe = invented.recipe(tasks={"both": task}, regime={"kind": "single"}, leaks="ignore")
+    built = build(recipe, directory=root)
+    assert built.counts["both"]["documents"] == 5
+    assert built.tasks[0].labels == ("O", "B-Chemical", "I-Chemical", "B-Disease", "I-Disease")
+
+
+def test_a_fraction_is_told(directory: Path) -> None:
+    recipe = invented.recipe(
+        tasks={"ner": {"corpus": "ncbi-disease"}}, regime={"kind": "single", "settings": {"fraction": 0.25}}
+    )
+    built = build(recipe, directory=directory)
+    left = built.counts["all tasks"]["examples left out by the fraction"]
+    assert left == len(built.examples) - round(0.25 * len(built.examples))
+
+
+def test_a_frozen_encoder_comes_from_another_run(directory: Path, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    start(invented.recipe(), tmp_path / "first", directory=directory)
+    recipe = invented.recipe(
+        tasks={"ills": {"corpus": "ncbi-disease"}},
+        model={"encoder": {"kind": "random", "run": str(tmp_path / "first")}},
+        regime={"kind": "frozen"},
+    )
+    start(recipe, tmp_path / "second", directory=directory)
+    before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "second"))
+    shared = [name for name in after if name.startswith("encoder.")]
+    assert shared
+    assert all(torch.equal(before[name], after[name]) for name in shared)
+    assert {name.split(".")[1] for name in after if name.startswith("heads.")} == {"ills"}
+
+
+def test_a_run_that_is_not_there_is_told(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(model={"encoder": {"kind": "random", "run": str(tmp_path / "nowhere")}})
+    with pytest.raises(BiomuxError, match="BX405"):
+        build(recipe, directory=directory)
+
+
+def test_tasks_of_several_kinds_share_an_encoder(directory: Path, tmp_path: Path) -> None:
+    recipe = invented.recipe(
+        tasks={
+            "drugs": {"corpus": "bc5cdr", "types": ["Chemical"]},
+            "alike": {"kind": "similarity", "corpus": "biosses"},
+            "words": {"kind": "masked-words", "corpus": "bc2gm"},
+        },
+        regime={"kind": "one-task", "settings": {"sampling": "square-root"}},
+        leaks="ignore",
+    )
+    start(recipe, tmp_path / "run", directory=directory)
+    told = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert {name: scores["main"] for name, scores in told["tasks"].items()} == {
+        "drugs": "f1",
+        "alike": "pearson",
+        "words": "accuracy",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ({"x": {"corpus": "bc5cdr", "kind": "taging"}}, "no kind of task 'taging'"),
+        ({"x": {"corpus": "bc5cdr", "settings": {"colour": 1}}}, "colour"),
+        ({"x": {"kind": "auxiliary", "of": "y", "settings": {"which": "has"}}}, "no tagging task 'y'"),
+        ({"x": {"kind": "tagging"}}, "corpus"),
+        (
+            {"x": {"corpus": "bc5cdr", "head": {"kind": "pooled", "settings": {"pooling": "min"}}}},
+            "pooling: input should be 'cls', 'mean' or 'max'",
+        ),
+    ],
+)
+def test_what_a_recipe_gets_wrong_is_named(directory: Path, tasks: dict[str, Any], said: str) -> None:
+    with pytest.raises(BiomuxError, match=said):
+        build(invented.recipe(tasks=tasks), directory=directory)
+
+
+def test_a_task_without_a_positive_example_is_refused(tmp_path: Path) -> None:
+    """Relations of concepts that no mention carries, as they would be if identifiers were written otherwise."""
+    lines = "1|t|Aspirin after ulcer.\n1|a|\n1\t0\t7\tAspirin\tChemical\tD1\n1\t14\t19\tulcer\tDisease\tD2\n"
+    for split in ("Training", "Development", "Test"):
+        put(
+            tmp_path,
+            f"relations/BC5CDR-CID/CDR_{split}Set.PubTator.txt.gz",
+            lines.replace("Aspirin", "Zolmide" if split == "Training" else "Aspirin") + "1\tCID\tMESH:D1\tMESH:D2\n",
+        )
+    recipe = invented.recipe(tasks={"cid": {"kind": "relation", "corpus": "bc5cdr-cid", "head": {"kind": "pooled"}}})
+    with pytest.raises(BiomuxError) as refused:
+        build(recipe, directory=tmp_path)
+    assert refused.value.code == "BX409"
+    assert refused.value.where == "tasks → cid"
+    assert "train of bc5cdr-cid gives this task no positive example" in refused.value.message
+    assert "relations of concepts without a mention: 1" in refused.value.message
+    assert refused.value.hint

@@ -1,0 +1,66 @@
+"""Which rule makes a plain type of several heads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from biomux.document import Document, Span
+from biomux.errors import RecipeError
+from biomux.tasks.tagging import Tagging
+from biomux.training import type_merging
+
+TEXT = "TP53 and aspirin and MDM2 and water"
+SOURCES = (("one", "Gene"), ("two", "protein"))
+
+
+def gold(type_: str, *mentions: str) -> Document:
+    spans = tuple(Span(TEXT.index(mention), TEXT.index(mention) + len(mention), type_) for mention in mentions)
+    return Document("1", TEXT, spans=spans)
+
+
+def said(**by_head: list[str]) -> Document:
+    types = dict(SOURCES)
+    spans = tuple(
+        replace(span, head=head, score=0.9)
+        for head, mentions in by_head.items()
+        for span in gold(types[head], *mentions).spans
+    )
+    return Document("1", TEXT, spans=spans)
+
+
+def test_agreement_wins_where_each_head_errs_on_its_own() -> None:
+    answer = said(one=["TP53", "MDM2", "aspirin"], two=["TP53", "MDM2", "water"])
+    development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
+    chosen = type_merging.choose("gene", SOURCES, development)
+    assert chosen.merge.rule == "vote:2"
+    assert chosen.mean("vote:2") == 1.0
+    assert chosen.mean("union") == pytest.approx(2 / 3)
+
+
+def test_union_wins_where_each_head_misses_something() -> None:
+    answer = said(one=["TP53"], two=["MDM2"])
+    development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
+    assert type_merging.choose("gene", SOURCES, development).merge.rule == "union"
+
+
+def test_one_head_alone_wins_over_rules_that_are_no_better_and_is_listed_first() -> None:
+    answer = said(one=["aspirin"], two=["TP53", "MDM2"])
+    development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
+    chosen = type_merging.choose("gene", SOURCES, development).merge
+    assert (chosen.rule, chosen.used) == ("primary", (("two", "protein"),))
+
+
+def test_every_candidate_is_measured_on_every_corpus() -> None:
+    answer = said(one=["TP53"], two=["TP53"])
+    development = {"one": [(gold("Gene", "TP53"), answer)], "two": [(gold("protein", "TP53"), answer)]}
+    table = type_merging.choose("gene", SOURCES, development).table
+    assert {label: sorted(row) for label, row in table.items()} == {
+        label: ["one", "two"] for label in ("one alone", "two alone", "union", "vote:2")
+    }
+
+
+def test_a_source_that_no_head_has_is_told_with_its_place() -> None:
+    with pytest.raises(RecipeError, match=r"BX305: types → gene: there is no 'one/Gen'"):
+        type_merging._sources("gene", ["one/Gen"], [Tagging("one", ("Gene",))])
