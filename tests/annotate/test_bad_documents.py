@@ -173,7 +173,7 @@ def test_an_archive_that_is_none(folder: Path) -> None:
 
 
 def test_a_reader_that_raises_what_it_should_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from biomux.formats import decode
+    from biomux.formats._source import decode
 
     def raising(raw: bytes, where: str) -> str:
         if where.endswith("m.txt"):

@@ -27,10 +27,13 @@ from biomux.formats._source import (
     lines,
     of_bytes,
     of_path,
+    of_source,
     position,
     sources,
+    stored_size,
     target,
 )
+from biomux.formats._walk import ignore_unread
 from biomux.formats._wide_encoding import wide_encoding
 
 if TYPE_CHECKING:
@@ -55,11 +58,13 @@ __all__ = [
     "guess",
     "guess_target",
     "ignore",
+    "ignore_unread",
     "is_archive",
     "lines",
     "names",
     "of_bytes",
     "of_path",
+    "of_source",
     "position",
     "read",
     "read_source",
@@ -67,6 +72,7 @@ __all__ = [
     "report_losses",
     "sources",
     "stop",
+    "stored_size",
     "target",
     "to_write",
     "write",
