@@ -77,7 +77,7 @@ def test_a_label_with_a_score_keeps_both() -> None:
         ("text,pair,score\na,b,nan\n", {}, "BX113: a.csv:2: the score 'nan' is not a number"),
         ("text,pair\na\n", {}, "BX116: a.csv:2: the row has 1 columns, but the first has 2"),
         ('text,pair\n"a,b\n', {}, "BX113: a.csv:2: a quoted cell does not end"),
-        ('text,pair\n"a"b,c\n', {}, "BX113: a.csv:2: something follows the closing quote of cell 1"),
+        ('text,pair\n"a"b,c\n', {}, "BX113: a.csv:2: something follows the closing quote of a cell"),
         (b"text,pair\na,\xff\n", {}, "BX111: a.csv:2: byte 2 (0xff) is not UTF-8"),
     ],
 )

@@ -132,8 +132,8 @@ def test_a_row_without_an_id_is_called_by_its_line_and_an_empty_part_is_no_passa
         ("a,text\n", {"text": "a,b"}, "BX116: set.csv:1: there is no column 'b'; there are 'a', 'text'"),
         ("a,text\n", {"id": "pmid"}, "BX116: set.csv:1: there is no column 'pmid'"),
         ("id,text\n1,2,3\n", {}, "BX113: set.csv:2: the row has 3 cells, but there are 2 columns"),
-        ('id,text\n1,"a"b\n', {}, "BX113: set.csv:2: the row is not CSV"),
-        ('id,text\n\n1,"a\nb\n', {}, "BX113: set.csv:3: the row is not CSV: unexpected end of data"),
+        ('id,text\n1,"a"b\n', {}, "BX113: set.csv:2: something follows the closing quote of a cell"),
+        ('id,text\n\n1,"a\nb\n', {}, "BX113: set.csv:3: a quoted cell does not end"),
         (b"id,text\n1,\xff\n", {}, "BX111: set.csv:2: byte 2"),
     ],
 )

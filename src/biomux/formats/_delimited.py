@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from biomux.errors import FormatError
 from biomux.formats._format import stop
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 BOM = b"\xef\xbb\xbf"
-_UP_TO_QUOTE = re.compile(r'(?:[^"]++|"")*+')
-"""The inside of a quoted cell, as far as the line goes."""
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$|^$')
 
 
@@ -33,7 +32,7 @@ def rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     A line that is wholly empty is no row.
     """
     if delimiter == ",":
-        yield from _quoted(source)
+        yield from csv_rows(source)
         return
     for number, line in lines(source):
         if line:
@@ -103,11 +102,43 @@ def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell
 
 
-def _quoted(source: Source) -> Iterator[tuple[int, list[str]]]:
-    raw = raw_lines(source)
-    for number, line in raw:
-        if line.rstrip("\r\n"):
-            yield number, _row(number, line, raw, source.name)
+def csv_rows(
+    source: Source, *, on_error: Callable[[FormatError], None] = stop, delimiter: str = ",", quotes: bool = True
+) -> Iterator[tuple[int, list[str]]]:
+    """Each row with the number of the line that it begins on, by Python's `csv` module; what is no row goes to `on_error`."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
+    first: int | None = None
+
+    def numbered() -> Iterator[str]:
+        nonlocal first
+        for number, line in raw_lines(source, on_error=on_error):
+            first = first or number
+            yield line
+
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    reader = csv.reader(numbered(), delimiter=delimiter, quoting=quoting, strict=True)
+    while True:
+        first = None
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            on_error(_not_csv(str(error), f"{source.name}:{first or 1}"))
+            continue
+        if row:
+            yield first or 1, row
+
+
+def _not_csv(reason: str, where: str) -> FormatError:
+    if "field limit" in reason:
+        return _too_long(where)
+    if "end of data" in reason:
+        return FormatError("BX113", "a quoted cell does not end", where=where, hint="add the closing quote")
+    if "expected after" in reason:
+        hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false takes quotes as they are'
+        return FormatError("BX113", "something follows the closing quote of a cell", where=where, hint=hint)
+    return FormatError("BX113", f"the row is not CSV: {reason}", where=where, hint="check its quotes and line ends")
 
 
 def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[tuple[int, str]]:
@@ -125,51 +156,6 @@ def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop)
                 on_error(error)
                 continue
             yield number, line
-
-
-def _row(number: int, line: str, more: Iterator[tuple[int, str]], name: str) -> list[str]:
-    cells: list[str] = []
-    at = 0
-    while True:
-        if line.startswith('"', at):
-            content, line, at = _quoted_cell(number, line, at + 1, more, name)
-            body = len(line.removesuffix("\n").removesuffix("\r"))
-            if at < body and line[at] != ",":
-                raise FormatError(
-                    "BX113",
-                    f"something follows the closing quote of cell {len(cells) + 1}",
-                    where=f"{name}:{number}",
-                    hint='a quote inside a quoted cell is written twice: ""',
-                )
-        else:
-            body = len(line.removesuffix("\n").removesuffix("\r"))
-            end = line.find(",", at, body)
-            content, at = line[at : end if end >= 0 else body], end if end >= 0 else body
-        cells.append(content)
-        if at >= body:
-            return cells
-        at += 1
-
-
-def _quoted_cell(number: int, line: str, at: int, more: Iterator[tuple[int, str]], name: str) -> tuple[str, str, int]:
-    """The content of a quoted cell, the line that it ends on, and where in that line."""
-    parts: list[str] = []
-    size = 0
-    while True:
-        found = _UP_TO_QUOTE.match(line, at)
-        end = found.end() if found else at
-        parts.append(line[at:end].replace('""', '"'))
-        if end < len(line):
-            return "".join(parts), line, end + 1
-        size += end - at
-        if size > MAX_LINE:
-            raise _too_long(f"{name}:{number}")
-        following = next(more, None)
-        if following is None:
-            raise FormatError(
-                "BX113", "a quoted cell does not end", where=f"{name}:{number}", hint="add the closing quote"
-            )
-        line, at = following[1], 0
 
 
 def _too_long(where: str) -> FormatError:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from biomux.errors import FormatError
 from biomux.formats import _columns as columns
-from biomux.formats._delimited import raw_lines
-from biomux.formats._source import MAX_LINE
+from biomux.formats._delimited import csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +35,7 @@ def read(
 ) -> Iterator[Document]:
     """A document a row. Columns are named by the first row; by their numbers, from 1 on, where `text` is a number that is no column's name."""
     header: list[str] | None = None
-    for number, row in _rows(source, on_error, delimiter=delimiter, quotes=quotes):
+    for number, row in csv_rows(source, on_error=on_error, delimiter=delimiter, quotes=quotes):
         where = f"{source.name}:{number}"
         if header is None:
             header = _header(row, text)
@@ -78,47 +77,6 @@ def header_is_quoted(head: bytes) -> bool:
 def _first_line(head: bytes) -> str | None:
     lines = head.decode("utf-8", "replace").removeprefix(_BOM).split("\n")
     return next((line for line in lines if line.strip()), None)
-
-
-def _rows(
-    source: Source, on_error: Callable[[FormatError], None], *, delimiter: str, quotes: bool
-) -> Iterator[tuple[int, list[str]]]:
-    """Each row with the number of the line that it begins on; what is no row goes to `on_error`."""
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
-    numbers = _Numbers()
-    lines = numbers.watch(source, on_error)
-    if quotes:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    else:
-        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
-    while True:
-        numbers.first = None
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false takes quotes as they are'
-            on_error(FormatError("BX113", f"the row is not CSV: {error}", where=f"{source.name}:{numbers}", hint=hint))
-            continue
-        if row:
-            yield int(str(numbers)), row
-
-
-class _Numbers:
-    """Keeps the number of the line that a row began on."""
-
-    def __init__(self) -> None:
-        self.first: int | None = None
-
-    def __str__(self) -> str:
-        return str(self.first or 1)
-
-    def watch(self, source: Source, on_error: Callable[[FormatError], None]) -> Iterator[str]:
-        for number, line in raw_lines(source, on_error=on_error):
-            if self.first is None:
-                self.first = number
-            yield line
 
 
 def _header(row: list[str], text: str | None) -> list[str]:
