@@ -7,7 +7,7 @@ import io
 import json
 from typing import Any
 
-import bioc
+import bioc as bioc_package
 import pytest
 from bioc import biocjson, biocxml
 from hypothesis import HealthCheck, given, settings
@@ -116,18 +116,18 @@ class TestBoth:
             assert theirs.id == document.id
 
     def test_what_the_bioc_package_writes_is_read(self, format: Format) -> None:
-        collection = bioc.BioCCollection()
-        document = bioc.BioCDocument()
+        collection = bioc_package.BioCCollection()
+        document = bioc_package.BioCDocument()
         document.id = "7"
         for offset, text in ((0, "A title"), (10, "TP53 is α.")):
-            passage = bioc.BioCPassage()
+            passage = bioc_package.BioCPassage()
             passage.offset, passage.text = offset, text
             passage.infons["type"] = "part"
             document.add_passage(passage)
-        annotation = bioc.BioCAnnotation()
+        annotation = bioc_package.BioCAnnotation()
         annotation.id, annotation.text = "a1", "TP53"
         annotation.infons = {"type": "Gene", "identifier": "7157", "database": "NCBI"}
-        annotation.add_location(bioc.BioCLocation(10, 4))
+        annotation.add_location(bioc_package.BioCLocation(10, 4))
         document.passages[1].add_annotation(annotation)
         collection.add_document(document)
         (read,) = documents(format, dump(format, collection))
@@ -266,6 +266,107 @@ class TestXml:
     def test_values_that_are_not_text_are_told(self) -> None:
         _, losses = written(bioc_xml.FORMAT, Document("1", "a", metadata={"year": 2020}))
         assert [loss.feature for loss in losses] == ["metadata"]
+
+
+def bioc(passage: dict[str, Any], relations: tuple[dict[str, Any], ...] = ()) -> str:
+    return json.dumps({"documents": [{"id": "1", "passages": [{"offset": 0, **passage}], "relations": relations}]})
+
+
+def annotation(start: int, text: str, **infons: str) -> dict[str, Any]:
+    return {"id": text, "infons": infons, "text": text, "locations": [{"offset": start, "length": len(text)}]}
+
+
+@pytest.mark.parametrize("format", ["bioc-json", "bioc-xml"])
+def test_an_empty_text_beside_sentences_is_none(format: str) -> None:
+    if format == "bioc-json":
+        sentences = [
+            {"offset": 0, "text": "One."},
+            {"offset": 5, "text": "Two.", "annotations": [annotation(5, "Two")]},
+        ]
+        (document,) = documents(bioc_json.FORMAT, bioc({"text": "", "sentences": sentences}))
+    else:
+        body = "<sentence><offset>0</offset><text>One.</text></sentence><sentence><offset>5</offset><text>Two.</text></sentence>"
+        passage = f"<passage><offset>0</offset><text/>{body}</passage>"
+        data = f"<collection><document><id>1</id>{passage}</document></collection>"
+        (document,) = documents(bioc_xml.FORMAT, data)
+    assert (document.text, document.sentences) == ("One. Two.", ((0, 4), (5, 9)))
+
+
+@pytest.mark.parametrize("passage", [{}, {"text": ""}, {"sentences": [{"offset": 0}]}])
+def test_annotations_without_text_are_told_as_that(passage: dict[str, Any]) -> None:
+    error = failure(bioc_json.FORMAT, bioc({**passage, "annotations": [annotation(0, "TP53", type="Gene")]}))
+    assert (error.code, error.message) == ("BX116", "there are annotations, but no text: the file is stand-off")
+
+
+@pytest.mark.parametrize(
+    ("infons", "identifiers"),
+    [
+        ({"identifier": "7157"}, ("7157",)),
+        ({"Identifier": "7157"}, ("7157",)),
+        ({"MESH": "D016159|D016158"}, ("D016159", "D016158")),
+        ({"NCBI Gene": "7157;7158"}, ("7157", "7158")),
+        ({"NCBI GENE": "7157", "other": "1"}, ("7157",)),
+        ({"NCBI Taxonomy": "9606"}, ("9606",)),
+        ({"identifier": "-", "MESH": "D1"}, ("D1",)),
+        ({"identifier": "D2", "MESH": "D1"}, ("D2",)),
+        ({"MESH": "-1"}, ()),
+    ],
+)
+@both
+def test_identifiers_stand_under_many_names(
+    format: Format, infons: dict[str, str], identifiers: tuple[str, ...]
+) -> None:
+    data = bioc({"text": "TP53", "annotations": [annotation(0, "TP53", type="Gene", **infons)]})
+    (document,) = documents(bioc_json.FORMAT, data)
+    assert document.spans[0].identifiers == identifiers
+    again, losses = written(format, document)
+    assert losses == []
+    assert documents(format, again) == [document]
+
+
+@pytest.mark.parametrize(
+    ("infons", "relation"),
+    [
+        (
+            {"relation": "CID", "Chemical": "D1", "Disease": "D2"},
+            Relation("CID", (Argument("Chemical", "D1", "concept"), Argument("Disease", "D2", "concept")), id="R1"),
+        ),
+        (
+            {"type": "Association", "entity1": "D1", "entity2": "D9", "novel": "Novel"},
+            Relation(
+                "Association",
+                (Argument("entity1", "D1", "concept"), Argument("entity2", "D9", "concept")),
+                id="R1",
+                extra={"novel": "Novel"},
+            ),
+        ),
+        ({"type": "x", "why": "y"}, Relation("x", (), id="R1", extra={"why": "y"})),
+    ],
+)
+@both
+def test_a_relation_without_nodes_is_between_what_its_infons_name(
+    format: Format, infons: dict[str, str], relation: Relation
+) -> None:
+    annotations = [
+        annotation(0, "aspirin", type="Chemical", MESH="D1"),
+        annotation(8, "ulcer", type="Disease", MESH="D2"),
+    ]
+    data = bioc({"text": "aspirin ulcer", "annotations": annotations}, ({"id": "R1", "infons": infons},))
+    (document,) = documents(bioc_json.FORMAT, data)
+    assert document.relations == (relation,)
+    again, losses = written(format, document)
+    assert losses == []
+    assert documents(format, again) == [document]
+
+
+def test_infons_that_would_be_read_as_more_are_told() -> None:
+    document = Document(
+        "1",
+        "TP53",
+        spans=(Span(0, 4, "gene", extra={"MESH": "D1"}),),
+        relations=(Relation("x", (), id="R1", extra={"entity1": "a", "entity2": "b"}),),
+    )
+    assert {loss.feature for loss in written(bioc_json.FORMAT, document)[1]} == {"identifiers", "relation arguments"}
 
 
 def relation_to(target: str, **infons: str) -> bytes:

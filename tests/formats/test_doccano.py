@@ -30,6 +30,56 @@ def test_spans_and_labels_are_told_apart() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"label": [[2, 6, "gene"]]},
+        {"labels": [[2, 6, "gene"]]},
+        {"entities": [[2, 6, "gene"]]},
+        {"annotations": [{"label": "gene", "start_offset": 2, "end_offset": 6}]},
+        {"entities": [{"label": "gene", "start_offset": 2, "end_offset": 6}], "cats": []},
+    ],
+)
+def test_spans_are_read_from_the_fields_of_every_version(fields: dict[str, Any]) -> None:
+    assert read({"id": 1, "text": TEXT, **fields}) == [Document("1", TEXT, spans=(Span(2, 6, "gene"),))]
+    line = json.dumps({"id": 1, "text": TEXT, **fields}).encode()
+    assert formats.guess(formats.of_bytes("all.jsonl", line)).name == "doccano"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"label": "relevant"},
+        {"label": ["relevant"]},
+        {"labels": ["relevant"]},
+        {"cats": ["relevant"]},
+        {"cats": {"relevant": 1, "odd": 0}},
+        {"annotations": [{"label": "relevant"}]},
+    ],
+)
+def test_labels_are_read_from_the_fields_of_every_version(fields: dict[str, Any]) -> None:
+    assert read({"id": 1, "text": TEXT, **fields}) == [Document("1", TEXT, labels=(Label("relevant"),))]
+
+
+def test_what_else_is_said_of_annotations_is_kept_or_told() -> None:
+    entity = {"id": 4, "label": 3, "start_offset": 2, "end_offset": 6, "user": 1}
+    (document,) = read({"id": 1, "text": TEXT, "annotations": [entity, {"label": 7, "user": 2}]})
+    assert document.spans == (Span(2, 6, "3", id="4", extra={"user": 1}),)
+    assert document.labels == (Label("7"),)
+    assert document.metadata == {"label details": [{"label": 7, "user": 2}]}
+    losses: list[formats.Loss] = []
+    doccano.write([document], io.BytesIO(), on_loss=losses.append)
+    assert [loss.feature for loss in losses] == ["span extra"]
+
+
+def test_metadata_that_would_be_read_as_annotations_are_left_out_and_told() -> None:
+    losses: list[formats.Loss] = []
+    stream = io.BytesIO()
+    doccano.write([Document("1", "TP53", metadata={"labels": ["x"]})], stream, on_loss=losses.append)
+    assert [loss.feature for loss in losses] == ["metadata"]
+    assert read(json.loads(stream.getvalue())) == [Document("1", "TP53")]
+
+
 def test_the_export_with_relations_is_read_and_written() -> None:
     record = {
         "id": 5,
@@ -70,7 +120,9 @@ def test_offsets_in_utf16_units_are_read_on_request() -> None:
         ({"text": "TP53", "label": [[0, 4]]}, "BX113"),
         ({"text": "TP53", "label": [[0, "4", "gene"]]}, "BX113"),
         ({"text": "TP53", "label": [[0, 5, "gene"]]}, "BX114"),
-        ({"text": "TP53", "label": "gene"}, "BX113"),
+        ({"text": "TP53", "label": 7}, "BX113"),
+        ({"text": "TP53", "annotations": "gene"}, "BX113"),
+        ({"text": "TP53", "annotations": [{"start_offset": 0, "label": "gene"}]}, "BX116"),
         ({"text": "TP53", "entities": [{"label": "gene"}]}, "BX116"),
         ({"text": "TP53", "relations": [{"from_id": 1, "to_id": 2, "type": "x"}]}, "BX113"),
         (7, "BX113"),

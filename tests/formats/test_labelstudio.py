@@ -55,6 +55,30 @@ def test_annotations_become_spans_labels_and_relations() -> None:
     )
 
 
+def test_json_min_is_read() -> None:
+    record = {
+        "text": TEXT,
+        "id": 9,
+        "label": [{"start": 3, "end": 7, "text": "TP53", "labels": ["gene", "protein"]}],
+        "topic": {"choices": ["relevant", "new"]},
+        "tone": "calm",
+        "annotator": 1,
+        "annotation_id": 4,
+        "lead_time": 2.5,
+    }
+    expected = Document(
+        "9",
+        TEXT,
+        spans=(Span(2, 6, "gene"), Span(2, 6, "protein")),
+        labels=(Label("relevant"), Label("new")),
+        metadata={"tone": "calm", "annotator": 1, "annotation_id": 4, "lead_time": 2.5},
+    )
+    assert read(record) == [expected]
+    assert read({"body": TEXT, "id": 2}, text="body") == [Document("2", TEXT)]
+    data = json.dumps([record]).encode()
+    assert formats.guess(formats.of_bytes("project-1.json", data)).name == "labelstudio"
+
+
 def test_offsets_in_characters_and_in_utf16_units_are_told_apart_by_the_regions_text() -> None:
     assert read(task(region(2, 6, "TP53", "gene")))[0].spans == (Span(2, 6, "gene", id="r1"),)
     assert read(task(region(3, 7, "TP53", "gene")))[0].spans == (Span(2, 6, "gene", id="r1"),)

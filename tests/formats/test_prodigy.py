@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,9 +54,48 @@ def test_spans_tokens_labels_and_metadata_are_read() -> None:
             tokens=((0, 4), (5, 10)),
             spans=(Span(0, 4, "gene", score=0.5, head="genes"),),
             labels=(Label("relevant"),),
-            metadata={"year": 1998, "prodigy": {"_input_hash": 123}},
+            metadata={"year": 1998, "prodigy": {"_input_hash": 123, "answer": "accept"}},
         )
     ]
+
+
+def test_what_was_read_is_written_as_it_was() -> None:
+    (document,) = read(RECORD | {"id": "1"})
+    expected = RECORD | {"id": "1", "tokens": [RECORD["tokens"][0], RECORD["tokens"][1] | {"ws": False}]}
+    assert written(document) == expected
+
+
+def test_fields_of_spans_and_tokens_are_kept() -> None:
+    token = {"text": "TP53", "start": 0, "end": 4, "id": 0, "ws": False, "disabled": True}
+    span = {"start": 0, "end": 4, "label": "gene", "token_start": 7, "token_end": 7, "kb_id": "7157"}
+    record = {"id": "1", "text": "TP53", "tokens": [token], "spans": [span], "relations": [{"head": 0, "child": 0}]}
+    (document,) = read(record)
+    assert document.spans[0].extra == {"token_start": 7, "token_end": 7, "kb_id": "7157"}
+    assert document.metadata["prodigy"] == {
+        "relations": [{"head": 0, "child": 0}],
+        "token fields": {"0": {"disabled": True}},
+    }
+    without = {key: value for key, value in record.items() if key != "tokens"}
+    (bare,) = read(without)
+    assert written(bare) == without
+
+
+def test_tokens_of_a_span_are_told_by_their_numbers() -> None:
+    tokens = ((0, 4), (5, 10), (10, 11))
+    document = Document("1", "TP53 binds.", tokens=tokens, spans=(Span(0, 10, "x"), Span(5, 11, "x"), Span(1, 4, "x")))
+    spans = written(document)["spans"]
+    assert [(span.get("token_start"), span.get("token_end")) for span in spans] == [(0, 1), (1, 2), (None, None)]
+
+
+def test_new_spans_take_the_place_of_rejected_ones_and_that_is_told() -> None:
+    (document,) = read(RECORD | {"answer": "reject"})
+    losses: list[formats.Loss] = []
+    stream = io.BytesIO()
+    prodigy.write([replace(document, spans=(Span(5, 10, "verb"),))], stream, on_loss=losses.append)
+    assert [loss.feature for loss in losses] == ["metadata"]
+    found = json.loads(stream.getvalue())
+    assert [span["label"] for span in found["spans"]] == ["verb"]
+    assert "answer" not in found
 
 
 @pytest.mark.parametrize("answer", ["reject", "ignore"])
@@ -94,7 +134,8 @@ def test_a_broken_record_is_told_and_passed_over(record: Any, code: str) -> None
 
 
 def test_its_lines_are_recognised() -> None:
-    assert formats.guess(formats.of_bytes("db.jsonl", json.dumps(RECORD).encode())).name == "prodigy"
+    for record in (RECORD, RECORD | {"config": {"labels": ["gene"]}}, {"label": ["x"], **RECORD}):
+        assert formats.guess(formats.of_bytes("db.jsonl", json.dumps(record).encode())).name == "prodigy"
 
 
 def test_documents_come_before_the_file_has_been_read() -> None:

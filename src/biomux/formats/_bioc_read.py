@@ -29,6 +29,27 @@ BETWEEN = "between passages"
 CONCEPTS = "concepts"
 """The value of the infon `GAP` of a relation that names concepts which no annotation has."""
 HEADER = ("source", "date", "key", "infons")
+IDENTIFIER_KEYS = frozenset(
+    {
+        "mesh",
+        "omim",
+        "ncbi gene",
+        "ncbigene",
+        "entrez",
+        "entrez gene",
+        "ncbi homologene",
+        "ncbi taxonomy",
+        "taxonomy",
+        "dbsnp",
+        "rsid",
+        "cellosaurus",
+        "cvcl",
+        "chebi",
+        "umls",
+        "cui",
+    }
+)
+"""Infons of an annotation, in lower case, whose values are identifiers where there is no infon "identifier"."""
 _DOCUMENT_FIELDS = frozenset({"bioctype", "id", "infons", "passages", "annotations", "relations"})
 _FLOAT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?\+?[0-9]+)?")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -50,6 +71,13 @@ def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, 
     for passage in passages:
         layout.add(passage)
     text, at = layout.text()
+    if not layout.has_text and any(_says_text(node, where) for node in _nodes(tree, where)):
+        raise FormatError(
+            "BX116",
+            "there are annotations, but no text: the file is stand-off",
+            where=where,
+            hint="put the text into its passages or sentences, or get the file with its text",
+        )
     spans = [_span(raw, text, at, where) for node in _nodes(tree, where) for raw in _list(node, "annotations", where)]
     links = [raw for node in _nodes(tree, where) for raw in _list(node, "relations", where)]
     metadata = {**_infons(tree, where), **{key: value for key, value in tree.items() if key not in _DOCUMENT_FIELDS}}
@@ -79,6 +107,7 @@ class _Layout:
         self._unit = unit
         self._pieces: list[str] = []
         self._size = 0
+        self.has_text = False
         self.passages: list[tuple[int, int, Tree]] = []
         self.sentences: list[Range] = []
         self.sentence_infons: list[tuple[int, Tree]] = []
@@ -87,6 +116,8 @@ class _Layout:
         start = number(field(passage, "offset", object, self._where), "a passage's offset", self._where)
         sentences = _list(passage, "sentences", self._where)
         text = _text(passage, self._where)
+        if text == "" and sentences:
+            text = None
         if text is not None:
             self._put(start, text, "passage")
         for sentence in sentences:
@@ -140,7 +171,14 @@ class _Layout:
                 hint="passages and sentences come in order, do not overlap, and have offsets of the document",
             )
         self._pieces += [" " * gap, text]
+        self.has_text |= text != ""
         self._size = start + self._length(text)
+
+
+def _says_text(node: Tree, where: str) -> bool:
+    """Whether there are annotations of more than the blanks between passages."""
+    annotations = _list(node, "annotations", where)
+    return any(not isinstance(raw, dict) or raw.get("text") is None or str(raw["text"]).strip() for raw in annotations)
 
 
 def _nodes(tree: Tree, where: str) -> Iterator[Tree]:
@@ -202,14 +240,25 @@ def _span(raw: Any, text: str, at: Callable[[int], int], where: str) -> Span:
 
 
 def _identifiers(infons: Tree) -> tuple[str, ...]:
-    """Those of the infon "identifier", which stays among the infons where it says more than they do."""
+    """Those of the infon "identifier", which stays among the infons where it says more than they do; else those of a database's infon."""
     raw = infons.get("identifier")
-    if not isinstance(raw, str):
-        return ()
-    found = identifiers_of(raw, composite=False)
-    if ",".join(found) == raw:
+    found = identifiers_of(raw, composite=False) if isinstance(raw, str) else ()
+    if isinstance(raw, str) and ",".join(found) == raw:
         del infons["identifier"]
+    if not found and (found := database_identifiers(infons)) and isinstance(raw, str):
+        infons.pop("identifier", None)  # "-": others are given
     return found
+
+
+def database_identifiers(infons: Tree) -> tuple[str, ...]:
+    """The identifiers under the name of a database ("MESH", "NCBI Gene") or another spelling of "identifier", which stay among the infons."""
+    found: list[str] = []
+    for name, value in infons.items():
+        if isinstance(value, str) and (
+            name.lower() in IDENTIFIER_KEYS or (name != "identifier" and name.lower() == "identifier")
+        ):
+            found += identifiers_of(value, composite=False)
+    return tuple(dict.fromkeys(found))
 
 
 def _score_and_head(infons: Tree) -> tuple[float | None, str | None]:
@@ -249,12 +298,25 @@ def _relations(links: list[Any], spans: list[Span], where: str) -> Iterator[Rela
             role = node.get("role")
             arguments.append(Argument("" if role is None else str(role), target, kind))
         infons = {name: value for name, value in _infons(raw, where).items() if (name, value) != (GAP, CONCEPTS)}
+        if not _list(raw, "nodes", where):
+            arguments = named_concepts(infons, concepts)
+            if "type" not in infons and arguments and "relation" in infons:
+                infons["type"] = infons.pop("relation")
         score, head = _score_and_head(infons)
         name = None if raw.get("id") in (None, "") else name_of(raw["id"], "a relation's id", where)
         kind_of = infons.pop("type", "")
         yield Relation(
             kind_of if isinstance(kind_of, str) else str(kind_of), tuple(arguments), score, head, name, infons
         )
+
+
+def named_concepts(infons: Tree, concepts: set[str]) -> list[Argument]:
+    """What a relation without nodes is between: the infons "entity1" and "entity2", or those whose value is an identifier of the document."""
+    named = [name for name in ("entity1", "entity2") if isinstance(infons.get(name), str)]
+    if len(named) < 2:
+        named = [name for name, value in infons.items() if isinstance(value, str) and value in concepts]
+        named = named if len(named) > 1 else []
+    return [Argument(name, infons.pop(name), "concept") for name in named]
 
 
 def _may_name_others(infons: Tree) -> bool:

@@ -8,7 +8,7 @@ from math import isfinite
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biomux.formats._bioc_read import BETWEEN, CONCEPTS, GAP, HEADER
+from biomux.formats._bioc_read import BETWEEN, CONCEPTS, GAP, HEADER, database_identifiers, named_concepts
 from biomux.formats._format import Feature, Loss
 from biomux.formats._pubtator_write import identifiers_of
 
@@ -210,6 +210,8 @@ def _annotation(document: Document, span: Span, own: str, lose: Callable[[str, s
     ):
         lose("identifiers", f"{raw} reads back otherwise")
         lose("span extra", "identifier")
+    if not span.identifiers and database_identifiers(extra):
+        lose("identifiers", "infons with the name of a database are read as identifiers")
     if raw or kept == "":
         infons["identifier"] = raw
     infons |= _said(span.score, span.head, "scores", lose)
@@ -231,6 +233,8 @@ class _Names(NamedTuple):
 
 
 def _relation(relation: Relation, names: _Names, own: str, lose: Callable[[str, str], None]) -> Tree:
+    if not relation.arguments and named_concepts(dict(relation.extra), names.identifiers):
+        lose("relation arguments", "infons may be read as what a relation without arguments is between")
     infons: Tree = {"type": relation.type, **_said(relation.score, relation.head, "relation scores", lose)}
     extra = dict(relation.extra)
     if extra.get(GAP) == CONCEPTS:

@@ -1,7 +1,8 @@
 """doccano JSON lines: `{"id": 1, "text": "…", "label": [[0, 4, "GENE"]]}`.
 
-Read as well: labels of the whole text (`"label": ["relevant"]`), and doccano's export with relations (`"entities"` with
-`start_offset` and `end_offset`, `"relations"` with `from_id` and `to_id`). Other fields become metadata.
+Read as well: labels of the whole text (`"label": ["relevant"]`, `"label": "relevant"`); the fields of other versions and projects, `"labels"`, `"cats"`,
+`"annotations"` and `"entities"`, whose elements are labels, `[start, end, type]` or objects with `start_offset`, `end_offset` and `label`; and doccano's export with relations
+(`"relations"` with `from_id` and `to_id`). What else an object says (`user`) is the span's extra or, of a label, kept in the metadata as "label details". Other fields become metadata.
 
 doccano's versions disagree about offsets after characters beyond U+FFFF: some count characters, others UTF-16 units, and nothing in
 the file tells which. Characters are assumed; `offsets="utf16"` reads the other kind. What is written counts characters.
@@ -29,15 +30,19 @@ HOLDS: frozenset[Feature] = frozenset({"spans", "overlaps", "span ids", "relatio
 ROLES = ("from", "to")
 """The roles of a relation's arguments: doccano has no names for them."""
 
-_OWN = {"id", "text", "label", "entities", "relations"}
-_START = re.compile(rb'\s*\{(?=.*"text"\s*:).*"(?:label|entities)"\s*:\s*\[', re.DOTALL)
+_LISTS = ("label", "labels", "annotations", "entities", "cats")
+_OFFSETS = frozenset({"start_offset", "end_offset"})
+_OWN = {"id", "text", "relations", *_LISTS}
+_START = re.compile(rb'\s*\{(?=.*"text"\s*:).*"(?:label|labels|annotations|entities|cats)"\s*:\s*\[', re.DOTALL)
+_PRODIGY = re.compile(rb'"(?:_input_hash"|_task_hash"|answer"\s*:\s*"|spans"\s*:\s*\[)')
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix; or a line with `text` and `label` or `entities` as far as can be seen."""
+    """Its suffix; or a line with `text` and one of doccano's arrays as far as can be seen, and nothing that only Prodigy has."""
     if name.endswith(".doccano.jsonl"):
         return True
-    return name.endswith((".jsonl", ".json1")) and _START.match(head.split(b"\n", 1)[0]) is not None
+    first = head.split(b"\n", 1)[0]
+    return name.endswith((".jsonl", ".json1")) and _START.match(first) is not None and _PRODIGY.search(first) is None
 
 
 def read(
@@ -72,13 +77,21 @@ def _read(source: Source, on_error: Callable[[FormatError], None], *, utf16: boo
 def _document(value: Any, default: str, where: str, *, utf16: bool) -> Document:
     text = field(value, "text", str, where)
     place = from_utf16(text) if utf16 else None
-    spans, labels = [], []
-    for item in optional(value, "label", list, where) or []:
-        if isinstance(item, str):
-            labels.append(Label(item))
-        else:
-            spans.append(_span(item, where))
-    spans += [_entity(item, where) for item in optional(value, "entities", list, where) or []]
+    spans: list[Span] = []
+    labels: list[Label] = []
+    details: list[Any] = []
+    for name in _LISTS:
+        for item in _items(value, name, where):
+            if isinstance(item, str):
+                labels.append(Label(item))
+            elif name != "entities" and isinstance(item, dict) and "label" in item and not item.keys() & _OFFSETS:
+                labels.append(Label(name_of(item["label"], "a label", where)))
+                details += [item] if len(item) > 1 else []
+            else:
+                spans.append(_entity(item, where) if isinstance(item, dict) else _span(item, where))
+    metadata = {name: held for name, held in value.items() if name not in _OWN}
+    if details:
+        metadata["label details"] = details
     if place is not None:
         spans = [place.span(span, where) for span in spans]
     return build(
@@ -88,7 +101,7 @@ def _document(value: Any, default: str, where: str, *, utf16: bool) -> Document:
         spans=tuple(spans),
         labels=tuple(labels),
         relations=tuple(_relation(item, where) for item in optional(value, "relations", list, where) or []),
-        metadata={name: held for name, held in value.items() if name not in _OWN},
+        metadata=metadata,
     )
 
 
@@ -99,10 +112,22 @@ def _span(item: Any, where: str) -> Span:
     return Span(start, end, of_kind(item[2], str, "a type", where))
 
 
+def _items(value: dict[str, Any], name: str, where: str) -> list[Any]:
+    """The elements of a field: an array's, one string, or the names in an object whose values are true or 1 (spaCy's `cats`)."""
+    held = value.get(name)
+    if isinstance(held, str) and name != "annotations":
+        return [held]
+    if name == "cats" and isinstance(held, dict):
+        return [label for label, is_so in held.items() if is_so in (True, 1)]
+    return optional(value, name, list, where) or []
+
+
 def _entity(item: Any, where: str) -> Span:
     start, end = field(item, "start_offset", int, where), field(item, "end_offset", int, where)
     name = None if item.get("id") is None else name_of(item["id"], "an entity's id", where)
-    return Span(start, end, field(item, "label", str, where), id=name)
+    kind = name_of(field(item, "label", object, where), "a type", where)
+    extra = {key: held for key, held in item.items() if key not in ("id", "label", "start_offset", "end_offset")}
+    return Span(start, end, kind, id=name, extra=extra)
 
 
 def _relation(item: Any, where: str) -> Relation:
@@ -126,7 +151,7 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
     metadata = as_json(document.metadata, document.id)
     if clash := _OWN & metadata.keys():
         on_loss(Loss(document.id, "metadata", len(clash), f"doccano has fields of its own called {sorted(clash)}"))
-    return {**metadata, **fields}
+    return {**{name: held for name, held in metadata.items() if name not in clash}, **fields}
 
 
 def _entity_record(span: Span) -> dict[str, Any]:

@@ -4,6 +4,10 @@
       {"id": "T1", "from_name": "label", "to_name": "text", "type": "labels",
        "value": {"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}, "score": 0.98}]}]}]
 
+Read as well: JSON-MIN, in which a task's data and results stand side by side under the names of their controls (`{"id": 1, "text": "…", "label":
+[{"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}], "topic": {"choices": ["relevant"]}, "annotator": 1}`). Arrays of regions become spans, objects with choices labels; a
+single choice is a plain string there, which nothing tells from data, so it is kept in the metadata like all other fields.
+
 What a head said is written as a prediction of that `model_version`. A document on which no head said anything is gold: it is
 written with annotations in place of predictions. The labelling interface must call its controls as `from_name`
 says: `<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`, `<Text name="text" value="$text">`.
@@ -45,12 +49,17 @@ _START = re.compile(
     rb'(?:\xef\xbb\xbf)?\s*\[\s*(?:\]|\{\s*(?:"id"\s*:\s*\d+\s*,\s*)?"(?:data|annotations|predictions|completions)"\s*:)'
 )
 
+_OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix; or an array of tasks that begin with their data, annotations or predictions."""
+    """Its suffix; or an array of tasks that begin with their data, annotations or predictions, or are JSON-MIN."""
     if name.endswith(".labelstudio.json"):
         return True
-    return name.endswith(".json") and len(head.strip()) > 2 and _START.match(head) is not None
+    if not name.endswith(".json") or len(head.strip()) <= 2:
+        return False
+    minimal = _OBJECTS.match(head) and b'"text"' in head and (b'"annotation_id"' in head or b'"lead_time"' in head)
+    return bool(minimal) or _START.match(head) is not None
 
 
 def read(
@@ -85,6 +94,8 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 
 def _document(task: Any, default: str, where: str, key: str, predictions: bool | None) -> Document:
+    if isinstance(task, dict) and "data" not in task and isinstance(task.get(key), str):
+        return _minimal(task, default, where, key)
     data = field(task, "data", dict, where)
     text = field(data, key, str, where)
     name = data.get("id", task.get("id"))
@@ -110,6 +121,22 @@ def _document(task: Any, default: str, where: str, key: str, predictions: bool |
         labels=tuple(parts.labels),
         metadata=metadata,
     )
+
+
+def _minimal(task: dict[str, Any], default: str, where: str, key: str) -> Document:
+    """The document of a task of JSON-MIN."""
+    document = default if task.get("id") is None else name_of(task["id"], "the id", where)
+    where = f"{where} (document {document!r})"
+    parts = _Parts(task[key], where)
+    metadata: dict[str, Any] = {}
+    for name, value in task.items():
+        if isinstance(value, list) and value and all(isinstance(item, dict) and "labels" in item for item in value):
+            parts.add([{"type": "labels", "value": item} for item in value], None)
+        elif isinstance(value, dict) and value.keys() == {"choices"}:
+            parts.add([{"type": "choices", "value": value}], None)
+        elif name not in ("id", key):
+            metadata[name] = value
+    return build(where, document, task[key], spans=parts.named_spans(), labels=tuple(parts.labels), metadata=metadata)
 
 
 class _Parts:

@@ -1,13 +1,16 @@
 """Prodigy JSON lines: `{"text": "…", "spans": [{"start": 0, "end": 4, "label": "GENE"}], "answer": "accept"}`.
 
-Offsets count characters. A span's `score` and `source` are its score and head; `meta` is the document's metadata. Other fields
-(hashes, the view, options) are kept in the metadata under "prodigy". An example that was not accepted is read without its spans and labels:
+Offsets count characters. A span's `score` and `source` are its score and head, other fields its extra; `token_start` and `token_end` are left to the tokens
+where they agree with them, and written again. `meta` is the document's metadata. Other fields
+(hashes, the answer, the view, options, relations) are kept in the metadata under "prodigy", and what a token says beyond its place there as "token fields". An example that was not accepted is read without its spans and labels:
 they stand in the metadata with its answer, since they were judged wrong or not judged.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Document, Label, Range, Span
@@ -18,14 +21,18 @@ from biomux.formats._json_lines import values
 from biomux.formats._record_write import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from biomux.formats._source import Source
 
-HOLDS: frozenset[Feature] = frozenset({"tokens", "spans", "overlaps", "scores", "heads", "labels", "metadata"})
+HOLDS: frozenset[Feature] = frozenset(
+    {"tokens", "spans", "overlaps", "scores", "heads", "span extra", "labels", "metadata"}
+)
 
 _OWN = {"id", "text", "spans", "tokens", "meta", "answer", "accept"}
 _JUDGED = ("spans", "accept", "answer")
+_SPAN = frozenset({"start", "end", "label", "score", "source", "text"})
+_TOKEN = frozenset({"text", "start", "end", "id", "ws"})
 _START = re.compile(rb'\s*\{(?=.*"text"\s*:).*"(?:spans"\s*:\s*\[|_input_hash"|answer"\s*:\s*")', re.DOTALL)
 
 
@@ -60,19 +67,21 @@ def _document(value: Any, default: str, where: str) -> Document:
     metadata: dict[str, Any] = dict(optional(value, "meta", dict, where) or {})
     other = {name: held for name, held in value.items() if name not in _OWN}
     accepted = value.get("answer", "accept") == "accept"
-    if not accepted:
-        other |= {name: value[name] for name in _JUDGED if name in value}
+    other |= {name: value[name] for name in (("answer",) if accepted else _JUDGED) if name in value}
+    tokens = optional(value, "tokens", list, where)
+    places = None if tokens is None else tuple(_place(token, where) for token in tokens)
+    if more := {str(n): rest for n, token in enumerate(tokens or ()) if (rest := _without(token, _TOKEN))}:
+        other["token fields"] = more
     if other:
         metadata["prodigy"] = other
-    tokens = optional(value, "tokens", list, where)
     spans = (optional(value, "spans", list, where) or []) if accepted else []
     labels = (optional(value, "accept", list, where) or []) if accepted else []
     return build(
         where,
         default if value.get("id") is None else name_of(value["id"], "the id", where),
         text,
-        tokens=None if tokens is None else tuple(_place(token, where) for token in tokens),
-        spans=tuple(_span(span, text, where) for span in spans),
+        tokens=places,
+        spans=tuple(_span(span, text, places or (), where) for span in spans),
         labels=tuple(Label(of_kind(label, str, "an element of 'accept'", where)) for label in labels),
         metadata=metadata,
     )
@@ -82,7 +91,19 @@ def _place(item: Any, where: str) -> Range:
     return field(item, "start", int, where), field(item, "end", int, where)
 
 
-def _span(item: Any, text: str, where: str) -> Span:
+def _without(item: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {name: held for name, held in item.items() if name not in names}
+
+
+def _token_range(start: int, end: int, tokens: Sequence[Range]) -> dict[str, int]:
+    """The first and last token of a span that begins and ends with one; Prodigy's `token_end` is inclusive."""
+    first = bisect_left(tokens, start, key=itemgetter(0))
+    last = bisect_left(tokens, end, key=itemgetter(1))
+    aligned = last < len(tokens) and first < len(tokens) and (tokens[first][0], tokens[last][1]) == (start, end)
+    return {"token_start": first, "token_end": last} if aligned else {}
+
+
+def _span(item: Any, text: str, tokens: Sequence[Range], where: str) -> Span:
     start, end = _place(item, where)
     score = item.get("score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
@@ -95,7 +116,10 @@ def _span(item: Any, text: str, where: str) -> Span:
             where=where,
             hint="offsets count characters, end exclusive",
         )
-    return Span(start, end, field(item, "label", str, where), score=score, head=optional(item, "source", str, where))
+    kind, head = field(item, "label", str, where), optional(item, "source", str, where)
+    given = {name: item[name] for name in ("token_start", "token_end") if name in item}
+    derived = given.keys() if given and given == _token_range(start, end, tokens) else frozenset()
+    return Span(start, end, kind, score=score, head=head, extra=_without(item, _SPAN | derived))
 
 
 def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
@@ -111,7 +135,7 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
             }
             for n, (start, end) in enumerate(document.tokens)
         ]
-    fields["spans"] = [_span_record(span, document.id) for span in document.spans]
+    fields["spans"] = [_span_record(document, span, on_loss) for span in document.spans]
     labels = [label.name for label in document.labels if label == Label(label.name)]
     if len(labels) < len(document.labels):
         on_loss(Loss(document.id, "labels", len(document.labels) - len(labels), "labels with a number, place or score"))
@@ -119,6 +143,11 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
         fields["accept"] = labels
     metadata = as_json(document.metadata, document.id)
     other = metadata.pop("prodigy", {})
+    if isinstance(other, dict) and (document.spans or document.labels) and other.keys() & {"spans", "accept"}:
+        on_loss(
+            Loss(document.id, "metadata", detail="what was not accepted, since there are other spans or labels now")
+        )
+        other = {name: held for name, held in other.items() if name not in _JUDGED}
     if isinstance(other, dict) and other and not other.keys() & (_OWN - set(_JUDGED)):
         fields |= other
     elif other != {}:
@@ -128,13 +157,16 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
     return fields
 
 
-def _span_record(span: Span, document: str) -> dict[str, Any]:
+def _span_record(document: Document, span: Span, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
     fields: dict[str, Any] = {"start": span.start, "end": span.end, "label": span.type}
+    fields |= _token_range(span.start, span.end, document.tokens or ())
     if span.score is not None:
-        fields["score"] = as_json(float(span.score), document)
+        fields["score"] = as_json(float(span.score), document.id)
     if span.head is not None:
         fields["source"] = span.head
-    return fields
+    if clash := sorted(span.extra.keys() & (_SPAN | fields.keys())):
+        on_loss(Loss(document.id, "span extra", detail=f"Prodigy has fields of its own called {clash}"))
+    return {**{name: held for name, held in as_json(span.extra, document.id).items() if name not in clash}, **fields}
 
 
 FORMAT = Format(
