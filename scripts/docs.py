@@ -67,7 +67,8 @@ def _command(path: str, command: Any, *, level: int) -> list[str]:
 
 
 def _argument(param: Any) -> str:
-    name = (param.metavar or param.name.upper()) + ("..." if param.nargs == -1 else "")
+    name = param.metavar or param.name.upper()
+    name += "..." if param.nargs == -1 and "..." not in name else ""
     return name if param.required else f"[{name}]"
 
 

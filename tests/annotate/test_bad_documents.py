@@ -19,7 +19,7 @@ from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
 from biomux.annotate.run import run
 from biomux.errors import BiomuxError, FormatError, UnreadableError
-from biomux.formats import files
+from biomux.formats import ReadAs, files
 
 RULES = RuleSettings()
 UNREADABLE = Path("/proc/self/mem")
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 def read(*arguments: Path | str, format: str | None = None) -> tuple[list[str], list[BiomuxError]]:
     errors: list[BiomuxError] = []
-    inputs = Inputs([str(argument) for argument in arguments], format=format, on_error=errors.append)
+    inputs = Inputs([str(argument) for argument in arguments], reads=ReadAs(format), on_error=errors.append)
     return [document.id for document in inputs.documents()], errors
 
 

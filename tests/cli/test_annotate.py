@@ -112,7 +112,7 @@ def test_several_inputs_and_text_that_looks_like_a_file(
     (tmp_path / "note.txt").write_text("Fever.")
     assert annotate(tmp_path / "note.txt", "Aspirin again.") == 0
     assert [json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()] == ["note", "text"]
-    assert annotate("aspirin", "--text") == 0
+    assert annotate("aspirin", "--as-text") == 0
     assert json.loads(capsys.readouterr().out)["text"] == "aspirin"
 
 
@@ -274,7 +274,7 @@ def test_what_the_target_cannot_hold_is_told(
 def test_strange_texts_pass_in_every_way(
     annotate: Annotate, capsys: pytest.CaptureFixture[str], text: str, way: str
 ) -> None:
-    assert annotate("--text", *(["--plain"] if way == "plain" else ["--format", way]), "--", text) == 0
+    assert annotate("--as-text", *(["--plain"] if way == "plain" else ["--format", way]), "--", text) == 0
     out = capsys.readouterr().out
     if way == "jsonl":
         document = json.loads(out)
@@ -344,3 +344,31 @@ def test_ctrl_c_stops_at_once_and_leaves_work_to_go_on_with(bundle: str, tmp_pat
     process.stderr.close()
     assert list(work.glob("part-*.json"))
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_columns_are_named_by_options(annotate: Annotate, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("nr,ab\n7,TP53 binds.\n")
+    assert annotate(tmp_path / "a.csv", "--text", "ab", "--id", "nr") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["id"], document["text"]) == ("7", "TP53 binds.")
+    out = tmp_path / "out.jsonl"
+    assert annotate(tmp_path / "a.csv", "-O", "text=ab", "-O", "id=nr", "-o", out) == 0
+    assert [one.id for one in formats.read(out)] == ["7"]
+
+
+def test_a_text_a_line(annotate: Annotate, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("TP53 binds.\n" * 10)
+    assert annotate(tmp_path / "a.txt", "--from", "lines") == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 10
+    assert "--from lines" not in captured.err
+    assert annotate(tmp_path / "a.txt") == 0
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 1
+    assert "--from lines" in captured.err
+
+
+def test_a_job_with_other_options_does_not_go_on(annotate: Annotate, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,ti,ab\n7,Title,TP53 binds.\n")
+    assert annotate(tmp_path / "a.csv", "--text", "ab", "-o", f"{tmp_path}/out/") == 0
+    assert annotate(tmp_path / "a.csv", "--text", "ti", "-o", f"{tmp_path}/out/") == 2

@@ -197,10 +197,10 @@ def test_options_reach_the_format(here: Path, capsys: pytest.CaptureFixture[str]
     (here / "a.tsv").write_text("TP53\tB\nis\tO\n\n")
     assert convert("a.tsv", "a.jsonl", "--option", "type=gene") == 0
     assert [span.type for span in next(formats.read("a.jsonl")).spans] == ["gene"]
-    assert convert("a.tsv", "a.jsonl", "-o", "tpye=gene") == 2
+    assert convert("a.tsv", "a.jsonl", "-O", "tpye=gene") == 2
     assert "format 'conll' has no option 'tpye'; one of: type" in told(capsys)
-    assert convert("a.tsv", "a.jsonl", "-o", "type") == 2
-    assert convert("a.jsonl", "b.jsonl", "-o", "type=gene") == 2
+    assert convert("a.tsv", "a.jsonl", "-O", "type") == 2
+    assert convert("a.jsonl", "b.jsonl", "-O", "type=gene") == 2
 
 
 def test_a_malformed_record_stops_and_leaves_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -463,7 +463,7 @@ def test_answers_that_were_put_right_are_counted(here: Path, capsys: pytest.Capt
     paragraph = {"context": "From bats to us.", "qas": asked}
     (here / "a.squad.json").write_text(json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]}))
     assert convert("a.squad.json", "a.jsonl") == 0
-    assert "were found beside it: 1 (--option repair=false refuses them)" in told(capsys)
+    assert "were found beside it: 1 (-O repair=false refuses them)" in told(capsys)
     assert convert("a.jsonl", "b.squad.json") == 0
     assert convert("b.squad.json", "b.jsonl") == 0
     assert "beside it" not in told(capsys)
@@ -510,3 +510,53 @@ def test_settings_beside_brats_files_are_left_out_in_every_command(
     assert "left out 2, about the others: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
     assert cli.run(["score", "gold.brat", "gold.brat"]) == 0
     assert cli.run(["score", "gold.brat", "a.jsonl"]) == 0
+
+
+def test_the_target_may_be_named_by_an_option(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    (here / "b.tsv").write_text(CONLL)
+    assert convert("a.tsv", "b.tsv", "-o", "all.jsonl") == 0
+    assert ids("all.jsonl") == ["a:1", "b:1"]
+    told(capsys)
+    assert convert("a.tsv", "b.jsonl", "-o", "type=gene") == 2
+    assert "options of formats are given with -O type=gene" in told(capsys)
+
+
+def test_columns_and_keys_are_named_by_options(here: Path) -> None:
+    (here / "a.csv").write_text("nr,ti,ab\n7,Aspirin,It helps.\n")
+    (here / "b.jsonl").write_text('{"nr": 8, "ti": "TP53", "ab": "It binds."}\n')
+    assert convert("a.csv", "b.jsonl", "all.jsonl", "--text", "ti,ab", "--id", "nr") == 0
+    found = list(formats.read("all.jsonl"))
+    assert [(document.id, document.text) for document in found] == [
+        ("7", "Aspirin\nIt helps."),
+        ("8", "TP53\nIt binds."),
+    ]
+
+
+def test_columns_are_named_for_standard_input(here: Path) -> None:
+    command = [*BIOMUX, "convert", "-", "a.jsonl", "--text", "ab"]
+    subprocess.run(command, input=b"nr\tab\n7\tAspirin helps.\n", check=True, capture_output=True, timeout=60)
+    assert [document.text for document in formats.read("a.jsonl")] == ["Aspirin helps."]
+
+
+def test_an_option_that_nothing_takes_is_an_error(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.conll").write_text(CONLL)
+    assert convert("a.conll", "a.jsonl", "--text", "ab") == 2
+    assert "format 'conll' has no option 'text'" in told(capsys)
+
+
+def test_lines_are_offered_where_they_look_like_documents(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "a.txt").write_text("Aspirin helps.\n" * 20)
+    assert convert("a.txt", "a.jsonl") == 0
+    assert "a.txt is read as one document, though its lines look like a document each: --from lines" in told(capsys)
+    assert len(ids("a.jsonl")) == 1
+    assert convert("a.txt", "b.jsonl", "--from", "lines") == 0
+    assert "look like" not in told(capsys)
+    assert len(ids("b.jsonl")) == 20
+
+
+def test_a_table_of_entities_is_a_target(here: Path) -> None:
+    (here / "a.conll").write_text(CONLL)
+    assert convert("a.conll", "a.tsv") == 0
+    rows = [line.split("\t")[:5] for line in (here / "a.tsv").read_text().splitlines()]
+    assert rows[1:] == [["a:1", "0", "4", "gene", "TP53"], ["a:1", "8", "12", "species", "mice"]]

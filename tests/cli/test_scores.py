@@ -242,3 +242,13 @@ def test_scores_without_counts_are_not_tested_and_that_is_said(
 def test_a_published_table_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "--published", "Z:1"]) == 2
     assert "there is no published table 'Z:1'" in capsys.readouterr().err
+
+
+def test_options_of_formats_reach_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold, said = tmp_path / "gold.conll", tmp_path / "gold2.conll"
+    gold.write_text("TP53 B\nbinds O\n")
+    said.write_text("TP53 B-gene\nbinds O\n")
+    assert run(["score", str(gold), str(said), "-O", "type=gene", "--from", "conll", "--json"]) == 0
+    assert '"gene"' in capsys.readouterr().out
+    assert run(["score", str(gold), str(said), "-O", "tpye=gene"]) == 2
+    assert "no format that was read has an option 'tpye'" in capsys.readouterr().err

@@ -137,7 +137,7 @@ def measure(
     words = sum(len(document.text.split()) for document in some)
     rounds = repeated(lambda: list(annotator.annotate(some)), seconds=seconds / 2, least=1)
     tell("cold start")
-    sentence = ["--text", TEXTS[0]]
+    sentence = ["--as-text", TEXTS[0]]
     in_process(folder, sentence, threads=threads, runtime=runtime)  # fills the system's cache of files
     cold = [in_process(folder, sentence, threads=threads, runtime=runtime) for _ in range(starts)]
     tell("memory")

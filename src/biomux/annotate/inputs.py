@@ -6,12 +6,12 @@ import glob
 import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import BiomuxError, FormatError, UnreadableError, UsageError
-from biomux.formats import files, ignore_unread, is_archive, of_source, position, stored_size
+from biomux.formats import ReadAs, files, ignore_unread, is_archive, json_records, of_source, position, stored_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ def _files(argument: str) -> list[Path]:
     try:
         return list(files(argument, on_unread=ignore_unread))
     except UsageError as error:
-        raise UsageError(error.code, error.message, hint=f"{error.hint}, or say --text if it is a text") from None
+        raise UsageError(error.code, error.message, hint=f"{error.hint}, or say --as-text if it is a text") from None
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Inputs:
     """
 
     arguments: Sequence[str]
-    format: str | None = None
+    reads: ReadAs = field(default_factory=ReadAs)
     texts: bool = False
     on_error: Callable[[BiomuxError], None] = formats.stop  # type: ignore[assignment]
     formats: dict[str, int] = field(default_factory=dict)
@@ -137,9 +137,12 @@ class Inputs:
 
         chosen = self._format(source)
         self.formats[chosen.name] = self.formats.get(chosen.name, 0) + 1
-        hooks = {"on_deleted": self._withdraw} if chosen.name == "medline" else {}
+        alone = source.name in self.arguments or source.name == "<stdin>"
+        options: dict[str, Any] = self.reads.options_of(chosen, alone=alone)
+        if chosen.name == "medline":
+            options["on_deleted"] = self._withdraw
         try:
-            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error, **hooks)
+            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error, **options)
         finally:
             self._open = None
         self._behind += source.size or 0
@@ -148,12 +151,10 @@ class Inputs:
         self.withdrawn += 1
 
     def _format(self, source: Source) -> Format:
-        if self.format:
-            return formats.get(self.format)
         try:
-            return formats.guess(source)
+            return self.reads.format_of(source)
         except FormatError:
-            if source.name != "<stdin>":
+            if source.name != "<stdin>" or json_records.keys(source.head()):
                 raise
             return formats.get("text")
 

@@ -195,9 +195,10 @@ def _needed(error: Exception) -> str | None:
         return None
     if command is None or getattr(getattr(error, "param", None), "param_type_name", None) != "argument":
         return None
-    names = [
+    given = [
         str(one.metavar or one.name) for one in command.params if one.param_type_name == "argument" and one.required
     ]
+    names = " ".join(given).replace("...", "").split()
     return f"the arguments {' and '.join(names)} are needed" if len(names) > 1 else None
 
 

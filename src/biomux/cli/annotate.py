@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from biomux import formats
-from biomux.cli.options import OnError
+from biomux.cli.options import From, Id, OnError, Options, Text, complete_format, read_as
 from biomux.cli.ui.display import note, progress, sentence
 from biomux.cli.ui.loss_tally import Losses, stop_at
 from biomux.errors import UsageError
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from biomux.annotate.tally import Tally
     from biomux.document import Document
     from biomux.errors import BiomuxError
+    from biomux.formats import ReadAs
 
 FAILED = 3
 """The exit code when all is done but some documents failed."""
 
 SHOWN = 20
 """Failed documents that are told one by one."""
-
-
-def _complete(incomplete: str) -> list[str]:
-    return [name for name in formats.names() if name.startswith(incomplete)]
 
 
 def command(
@@ -54,18 +51,17 @@ def command(
         str | None,
         typer.Option(
             "--format",
+            "--to",
             metavar="FORMAT",
             help="Format of the output; tsv is a table of entities; else by OUT's suffix.",
-            autocompletion=_complete,
+            autocompletion=complete_format,
         ),
     ] = None,
-    from_: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Format of the inputs; else recognised.", autocompletion=_complete
-        ),
-    ] = None,
-    text: Annotated[bool, typer.Option("--text", help="Every INPUT is a text, whatever it looks like.")] = False,
+    from_: From = None,
+    text: Text = None,
+    id: Id = None,
+    option: Options = None,
+    as_text: Annotated[bool, typer.Option("--as-text", help="Every INPUT is a text, whatever it looks like.")] = False,
     types: Annotated[
         str | None, typer.Option("--types", metavar="NAMES", help="Only these types: gene,chemical; else all.")
     ] = None,
@@ -138,7 +134,8 @@ def command(
     """Find genes, chemicals, diseases and more in texts and files.
 
     INPUT is a text if it has a blank in it and no file has that name; files may be of any format that biomux formats lists, and are
-    recognised.
+    recognised. A .txt file is one document unless --from lines says that each line is. In tables and JSON, --text and --id name columns or keys that
+    are not called text, title, abstract or id.
 
     Without OUT a terminal shows the text in colours with a label below each entity; a pipe gets Biomux JSON lines, one document a
     line. --plain gives text with entities in brackets, and --format tsv a table of entities, in both.
@@ -154,12 +151,14 @@ def command(
         biomux annotate "Aspirin inhibits COX-2 in mice."
         biomux annotate abstracts/ --types gene,disease -o entities.jsonl
         biomux annotate 'pubmed/*.xml.gz' -o annotated/ --gzip --workers 4
+        biomux annotate papers.csv --text title,abstract --id pmid -o entities.tsv
         biomux annotate corpus.pubtator --heads bc5cdr --threshold 0.5 -o corpus.bioc.xml
         zcat abstracts.xml.gz | biomux annotate - --format tsv | cut -f 5
     """
     from biomux.annotate.job import goal
     from biomux.annotate.settings import Settings
 
+    reads = read_as(from_, text, id, option)
     settings = Settings(
         bundle=bundle,
         types=_names(types),
@@ -178,7 +177,7 @@ def command(
             inputs,
             settings,
             goal=goal(output, format, gzip=gzip),
-            reading=(from_, text),
+            reading=(reads, as_text),
             shape=(workers, threads, part_size),
             restart=restart,
             on_error=on_error,
@@ -187,7 +186,7 @@ def command(
         if workers > 1:
             raise UsageError("BX001", "several workers need a target", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
-        failed = _stream(inputs, settings, way=way, from_=from_, texts=text, threads=threads, on_error=on_error)
+        failed = _stream(inputs, settings, way=way, reading=(reads, as_text), threads=threads, on_error=on_error)
     if failed:
         raise typer.Exit(FAILED)
 
@@ -220,8 +219,7 @@ def _stream(
     settings: Settings,
     *,
     way: str,
-    from_: str | None,
-    texts: bool,
+    reading: tuple[ReadAs, bool],
     threads: int | None,
     on_error: OnError,
 ) -> int:
@@ -231,7 +229,7 @@ def _stream(
 
     tally = Tally()
     failures = _Failures(on_error)
-    inputs = Inputs(arguments, format=from_, texts=texts, on_error=failures)
+    inputs = Inputs(arguments, reads=reading[0], texts=reading[1], on_error=failures)
     inputs.places()
     losses = Losses(strict=False, at_once=False)
     writer = _writer(way, losses)
@@ -267,7 +265,7 @@ def _job(
     settings: Settings,
     *,
     goal: Goal,
-    reading: tuple[str | None, bool],
+    reading: tuple[ReadAs, bool],
     shape: tuple[int, int | None, int],
     restart: bool,
     on_error: OnError,
@@ -278,7 +276,7 @@ def _job(
     from biomux.annotate.run import Step, run, settled
     from biomux.engine.threads import usable_cores
 
-    inputs = Inputs(arguments, format=reading[0], texts=reading[1])
+    inputs = Inputs(arguments, reads=reading[0], texts=reading[1])
     workers, threads, part_size = shape
     threads = threads or max(1, usable_cores() // workers)
     total = inputs.size()
@@ -358,6 +356,8 @@ class _Failures:
 
 
 def _tell_unread(inputs: Inputs) -> None:
+    if inputs.formats and (idle := inputs.reads.not_taken()):
+        note(f"no format that was read has an option {idle!r}")
     if inputs.left_out:
         more = len(inputs.left_out) - SHOWN
         names = ", ".join(inputs.left_out[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")

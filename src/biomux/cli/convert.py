@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from biomux import formats
-from biomux.cli.options import OnError
+from biomux.cli.options import From, Id, OnError, Options, Text, complete_format, read_as
 from biomux.cli.ui.display import note, progress
 from biomux.cli.ui.loss_tally import Deletions, Losses, Skips, stop_at
-from biomux.cli.ui.reading import Reading, option_pairs
+from biomux.cli.ui.reading import Reading
 from biomux.errors import FormatError, UsageError
 from biomux.formats import files, folder_target, ignore_unread, is_archive, stored_size, target
 
@@ -27,37 +27,30 @@ if TYPE_CHECKING:
     from biomux.formats import Format, Source
 
 
-def _complete(incomplete: str) -> list[str]:
-    return [name for name in formats.names() if name.startswith(incomplete)]
-
-
 def command(
-    sources: Annotated[
+    paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="SOURCE", help="Files, folders, quoted globs, zip or tar archives, or - for standard input."
+            metavar="SOURCE... TARGET",
+            help="Files, folders, quoted globs, zip or tar archives, or - for standard input; then a file, a folder, or - for standard output.",
         ),
     ],
-    goal: Annotated[str, typer.Argument(metavar="TARGET", help="A file, a folder, or - for standard output.")],
-    from_: Annotated[
+    from_: From = None,
+    text: Text = None,
+    id: Id = None,
+    option: Options = None,
+    output: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Format of the sources; else recognised.", autocompletion=_complete
-        ),
+        typer.Option("--output", "-o", metavar="TARGET", help="The target; then all that stands alone is a source."),
     ] = None,
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="FORMAT", help="Format of the target; else by its suffix.", autocompletion=_complete
-        ),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-o",
-            metavar="NAME=VALUE",
-            help="An option of the source format, as its docs name it; may be repeated.",
+            "--to",
+            "--format",
+            metavar="FORMAT",
+            help="Format of the target; else by its suffix.",
+            autocompletion=complete_format,
         ),
     ] = None,
     on_error: Annotated[
@@ -99,12 +92,17 @@ def command(
 
         biomux convert corpus.tsv corpus.jsonl
         biomux convert 'corpus/*.tsv' all.jsonl.gz --on-error skip
-        biomux convert genes.tsv genes.jsonl --option type=gene
+        biomux convert genes.tsv genes.jsonl -O type=gene
+        biomux convert papers.csv papers.pubtator --text title,abstract --id pmid
+        biomux convert tagged.jsonl entities.tsv
         biomux convert abstracts/ out/ --from medline --to pubtator
         zcat corpus.xml.gz | biomux convert - - --to jsonl | head -3
     """
     if skipped and on_error is OnError.stop:
         raise UsageError("BX001", "--skipped needs --on-error skip", hint="add it, or leave --skipped out")
+    sources, goal = (paths, output) if output is not None else (paths[:-1], paths[-1])
+    if not sources:
+        raise UsageError("BX001", "the arguments SOURCE and TARGET are needed", hint="see 'biomux convert --help'")
     if sources.count("-") > 1:
         raise UsageError("BX001", "standard input can be read only once", hint="name - once")
     chosen = _target_format(goal, to)
@@ -115,8 +113,7 @@ def command(
         total = _stored_bytes(sources)
         shown = stack.enter_context(progress("converting", total=total, unit="bytes" if total else "documents"))
         reading = Reading(
-            format=from_,
-            options=option_pairs(option),
+            reads=read_as(from_, text, id, option),
             goal=chosen,
             on_error=skips or stop_at,
             shown=shown,
@@ -130,13 +127,13 @@ def command(
             _each_its_own(sources, Path(goal), chosen, reading, losses)
         else:
             _all_into_one(sources, goal, chosen, reading, losses)
-    read_as = ", ".join(f"{count:,} {_files(count)} as {name}" for name, count in reading.formats.items())
+    by_format = ", ".join(f"{count:,} {_files(count)} as {name}" for name, count in reading.formats.items())
     spans = reading.spans - losses.spans
-    note(f"read {read_as or 'nothing'}; wrote {reading.count:,} documents with {spans:,} spans as {chosen.name}")
+    note(f"read {by_format or 'nothing'}; wrote {reading.count:,} documents with {spans:,} spans as {chosen.name}")
     if reading.repaired:
         note(
             f"answers that did not stand at their stated place, and were found beside it: {reading.repaired:,} "
-            "(--option repair=false refuses them)"
+            "(-O repair=false refuses them)"
         )
     deletions.report(skipped)
     losses.report()
@@ -147,7 +144,13 @@ def command(
 def _target_format(goal: str, to: str | None) -> Format:
     if to is None and (goal == "-" or _is_folder(goal)):
         raise UsageError("BX001", f"the format of {goal!r} cannot be told from its name", hint="name it with --to")
-    chosen = formats.to_write(formats.get(to)) if to else formats.guess_target(Path(goal))
+    try:
+        chosen = formats.to_write(formats.get(to)) if to else formats.guess_target(Path(goal))
+    except UsageError as error:
+        if to or "=" not in goal:
+            raise
+        hint = f"options of formats are given with -O {goal}"
+        raise UsageError(error.code, error.message, hint=hint) from None
     if chosen.write is None and goal == "-":
         raise UsageError(
             "BX120", f"format {chosen.name!r} is a folder of files", hint="name a new folder as the target"

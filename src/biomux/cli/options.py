@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from biomux import formats
+from biomux.cli.ui.display import note
+from biomux.formats import ReadAs, option_pairs
 
 
 class OnError(StrEnum):
@@ -10,3 +17,43 @@ class OnError(StrEnum):
 
     stop = "stop"
     skip = "skip"
+
+
+def complete_format(incomplete: str) -> list[str]:
+    """The formats whose name begins so."""
+    return [name for name in formats.names() if name.startswith(incomplete)]
+
+
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="FORMAT", help="Format of what is read; else recognised.", autocompletion=complete_format
+    ),
+]
+Text = Annotated[
+    str | None,
+    typer.Option(
+        "--text", metavar="NAMES", help="Columns or keys that hold the text: abstract, or title,abstract; else by name."
+    ),
+]
+Id = Annotated[
+    str | None, typer.Option("--id", metavar="NAME", help="The column or key that holds the id: pmid; else by name.")
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        help="An option of the format that is read (docs/formats.md names them); may be repeated.",
+    ),
+]
+
+
+def read_as(format: str | None, text: str | None, id: str | None, options: list[str] | None) -> ReadAs:
+    """What the four options ask for."""
+    named = {"text": text, "id": id}
+    given = {**option_pairs(options), **{name: value for name, value in named.items() if value is not None}}
+    if format is not None:
+        formats.get(format)
+    return ReadAs(format, given, on_hint=note)

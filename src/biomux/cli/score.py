@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biomux.cli.options import From, Id, Options, Text, read_as
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,11 +22,16 @@ def command(
     predicted: Annotated[
         str, typer.Argument(metavar="PREDICTED", help="The predictions, likewise, or - for standard input.")
     ],
+    from_: From = None,
+    text: Text = None,
+    id: Id = None,
+    option: Options = None,
     gold_format: Annotated[
-        str | None, typer.Option("--gold-format", metavar="FORMAT", help="Format of GOLD; else recognised.")
+        str | None, typer.Option("--gold-format", metavar="FORMAT", help="Format of GOLD, if not that of --from.")
     ] = None,
     predicted_format: Annotated[
-        str | None, typer.Option("--predicted-format", metavar="FORMAT", help="Format of PREDICTED; else recognised.")
+        str | None,
+        typer.Option("--predicted-format", metavar="FORMAT", help="Format of PREDICTED, if not that of --from."),
     ] = None,
     map_: Annotated[
         list[str] | None,
@@ -70,8 +77,8 @@ def command(
         biomux score gold.jsonl mine.jsonl --negative none -o scores/mine --json
     """
     from contextlib import nullcontext
+    from dataclasses import replace
 
-    from biomux import formats
     from biomux.cli.ui.display import progress
     from biomux.cli.ui.score_output import listed, show
     from biomux.errors import FormatError, UsageError
@@ -81,11 +88,12 @@ def command(
 
     if gold == "-":
         raise UsageError("BX001", "gold cannot come from standard input", hint="give the predictions there")
+    asked = read_as(from_, text, id, option)
     title = name or Path(gold).name.split(".")[0] or "gold"
 
     def read(where: str, format: str | None, option: str) -> Iterator[Document]:
         try:
-            yield from formats.read(where, format=format)
+            yield from replace(asked, format=format or from_).read(where)
         except FormatError as error:
             if error.code != "BX110" or "--from" not in (error.hint or ""):
                 raise
@@ -105,6 +113,7 @@ def command(
             folder=place,
             tick=lambda: bar.advance(1),
         )
+        asked.must_be_taken()
         system = output.name if output else Path(predicted).name
         content = score_folder.to_json(system, [column])
         if place is not None:

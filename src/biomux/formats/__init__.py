@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from biomux.errors import FormatError, UsageError
 from biomux.formats._format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
+from biomux.formats._read_as import ReadAs, option_pairs
 from biomux.formats._source import (
     GZIP_MAGIC,
     Source,
@@ -49,6 +50,7 @@ __all__ = [
     "Format",
     "Loss",
     "LossWarning",
+    "ReadAs",
     "Source",
     "Tally",
     "features",
@@ -65,6 +67,7 @@ __all__ = [
     "of_bytes",
     "of_path",
     "of_source",
+    "option_pairs",
     "position",
     "read",
     "read_source",

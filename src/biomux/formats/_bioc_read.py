@@ -220,7 +220,7 @@ def _span(raw: Any, text: str, at: Callable[[int], int], where: str) -> Span:
             "BX115",
             f"the annotation is {told!r:.200}, but the text at its offsets is {mention!r:.200}",
             where=where,
-            hint="offsets count characters of the document; if the producer counted UTF-8 bytes, read with --option offsets=bytes",
+            hint="offsets count characters of the document; if the producer counted UTF-8 bytes, read with -O offsets=bytes",
         )
     infons = dict(_infons(raw, where))
     identifiers = _identifiers(infons)

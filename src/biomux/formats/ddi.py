@@ -110,7 +110,7 @@ def _span(element: Element, sentence: _Sentence, where: str, mismatch: Mismatch)
             "BX115",
             f"the entity's text is {stated!r}, but {told!r} stands at its offsets",
             where=where,
-            hint="correct it, or take it as its offsets say with --option mismatch=keep",
+            hint="correct it, or take it as its offsets say with -O mismatch=keep",
         )
     fragments = tuple((sentence.at + start, sentence.at + end) for start, end in places)
     return Span(

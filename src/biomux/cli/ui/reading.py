@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux import formats
 from biomux.cli.ui.display import note
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from biomux.cli.ui.display import Progress
     from biomux.document import Document
-    from biomux.formats import Format, Source
+    from biomux.formats import Format, ReadAs, Source
 
 SHOWN = 5
 """Files passed over or left out that are named at the end."""
@@ -34,8 +34,7 @@ class Reading:
     there is no other; one that looks like data is an error. There an option need not be one of every format, but of one.
     """
 
-    format: str | None
-    options: dict[str, str]
+    reads: ReadAs
     goal: Format
     on_error: Callable[[Skipped], None]
     shown: Progress
@@ -50,7 +49,6 @@ class Reading:
     _passed_over: list[FormatError | UnreadableError] = field(default_factory=list)
     _about: list[str] = field(default_factory=list)
     _alone: bool = True
-    _taken: set[str] = field(default_factory=set)
     _behind: int = 0
 
     def sources(self, wheres: list[str]) -> Iterator[tuple[str, Source, Format]]:
@@ -73,8 +71,8 @@ class Reading:
         self._tell_passed_over()
         if self._about:
             note(f"left out {len(self._about):,}, about the others: {_first(self._about)}")
-        if self.formats and (idle := self.options.keys() - self._taken):
-            raise UsageError("BX001", f"no format that was read has an option {min(idle)!r}", hint="leave it out")
+        if self.formats:
+            self.reads.must_be_taken()
 
     def documents(self, source: Source, found: Format) -> Iterator[Document]:
         """The documents of one source."""
@@ -84,10 +82,7 @@ class Reading:
             opened[:] = [source.open()]
             return opened[0]
 
-        known = option_names(found)
-        given = {name: value for name, value in self.options.items() if self._alone or name in known}
-        options = reader_options(found, given)
-        self._taken |= options.keys()
+        options: dict[str, Any] = self.reads.options_of(found, alone=self._alone)
         if "on_repaired" in inspect.signature(found.read).parameters:
             options["on_repaired"] = self._repair
         if self.on_deleted is not None and "on_deleted" in inspect.signature(found.read).parameters:
@@ -113,10 +108,8 @@ class Reading:
         self._behind += source.size or 0
 
     def _format_of(self, source: Source) -> Format | None:
-        if self.format:
-            return formats.get(self.format)
         try:
-            return formats.guess(source)
+            return self.reads.format_of(source)
         except (FormatError, UnreadableError) as error:
             if error.code == "BX110" and not self._alone and not self.skipping and not _looks_like_data(source):
                 self._passed_over.append(error)
@@ -154,45 +147,6 @@ def _first(names: list[str]) -> str:
     """The first names, and how many more there are."""
     more = len(names) - SHOWN
     return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def option_pairs(options: list[str] | None) -> dict[str, str]:
-    """Names and values of `--option NAME=VALUE`."""
-    pairs = [option.partition("=") for option in options or ()]
-    for name, equals, _ in pairs:
-        if not name or not equals:
-            raise UsageError("BX001", f"option {name!r} has no value", hint="write --option NAME=VALUE")
-    return {name: value for name, _, value in pairs}
-
-
-def option_names(found: Format) -> dict[str, str]:
-    """The options of a format's reader → what kinds of values they take."""
-    parameters = inspect.signature(found.read).parameters.items()
-    return {
-        name: str(one.annotation)
-        for name, one in parameters
-        if one.kind is one.KEYWORD_ONLY and "Callable" not in str(one.annotation)
-    }
-
-
-def reader_options(found: Format, options: dict[str, str]) -> dict[str, object]:
-    """Options as a format's reader takes them: numbers, true and false where it says so, else text."""
-    names = option_names(found)
-    values: dict[str, object] = {}
-    for name, value in options.items():
-        if name not in names:
-            hint = f"one of: {', '.join(names)}" if names else "it has none"
-            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
-        kinds = names[name]
-        if "bool" in kinds and value in ("true", "false"):
-            values[name] = value == "true"
-        elif "bool" in kinds and "str" not in kinds:
-            raise UsageError("BX001", f"option {name!r} cannot be {value!r}", hint="one of: true, false")
-        elif "int" in kinds and value.isdecimal():
-            values[name] = int(value)
-        else:
-            values[name] = value.replace("\\t", "\t")
-    return values
 
 
 def _looks_like_data(source: Source) -> bool:

@@ -1,0 +1,140 @@
+"""How the sources of a command are read: in which format, with which options of it. What every command that reads files shares."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from biomux import formats
+from biomux.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from biomux.document import Document
+    from biomux.formats import Format, Source
+
+HINT_BYTES = 1 << 16
+"""Of a file of plain text, so much is looked at to tell whether its lines are documents."""
+_NAMES = ("text", "id")
+
+
+@dataclass
+class ReadAs:
+    """A format, or None to recognise each source's by itself; and options, as they were typed.
+
+    `on_hint` is told, once, what another format would make of a source.
+    """
+
+    format: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    on_hint: Callable[[str], None] = lambda _: None
+    _taken: set[str] = field(default_factory=set)
+    _hinted: bool = False
+
+    def format_of(self, source: Source) -> Format:
+        """The format of a source. If columns are named, one that has columns."""
+        if self.format:
+            return formats.get(self.format)
+        asked = [name for name in _NAMES if name in self.options]
+        try:
+            found = formats.guess(source)
+        except FormatError:
+            if named := _with_columns(source) if asked else None:
+                return named
+            raise
+        if any(name not in option_names(found) for name in asked):
+            found = _with_columns(source) or found
+        if found.name == "text" and "by" not in self.options:
+            self._hint(source)
+        return found
+
+    def options_of(self, found: Format, *, alone: bool = True) -> dict[str, object]:
+        """The options as the format's reader takes them; one that it does not have is an error if the source stands `alone`."""
+        names = option_names(found)
+        given = {name: value for name, value in self.options.items() if alone or name in names}
+        options = _values(found, given)
+        self._taken.update(options)
+        return options
+
+    def not_taken(self) -> str | None:
+        """An option that no format that was read has."""
+        return min(self.options.keys() - self._taken, default=None)
+
+    def must_be_taken(self) -> None:
+        """An error if there is such an option."""
+        if idle := self.not_taken():
+            raise UsageError("BX001", f"no format that was read has an option {idle!r}", hint="leave it out")
+
+    def read(self, where: str) -> Iterator[Document]:
+        """The documents behind a path, as `formats.read` gives them."""
+        for source in formats.sources(where):
+            found = self.format_of(source)
+            yield from found.read(source, on_error=formats.stop, **self.options_of(found, alone=False))
+
+    def _hint(self, source: Source) -> None:
+        from biomux.formats.text_lines import look_like_documents
+
+        if self._hinted:
+            return
+        count = look_like_documents(source.head(HINT_BYTES) if source.size else source.head())
+        if count:
+            self._hinted = True
+            self.on_hint(
+                f"{source.name} is read as one document, though its lines look like a document each: "
+                "--from lines reads them so"
+            )
+
+
+def option_pairs(options: list[str] | None) -> dict[str, str]:
+    """Names and values of `-O NAME=VALUE`."""
+    pairs = [option.partition("=") for option in options or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise UsageError("BX001", f"option {name!r} has no value", hint="write -O NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def option_names(found: Format) -> dict[str, str]:
+    """The options of a format's reader → what kinds of values they take."""
+    parameters = inspect.signature(found.read).parameters.items()
+    return {
+        name: str(parameter.annotation)
+        for name, parameter in parameters
+        if parameter.kind is parameter.KEYWORD_ONLY and "Callable" not in str(parameter.annotation)
+    }
+
+
+def _values(found: Format, options: Mapping[str, str]) -> dict[str, object]:
+    """Numbers, true and false where the reader says so, else text."""
+    names = option_names(found)
+    values: dict[str, object] = {}
+    for name, value in options.items():
+        if name not in names:
+            hint = f"one of: {', '.join(names)}" if names else "it has none"
+            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
+        kinds = names[name]
+        if "bool" in kinds and value in ("true", "false"):
+            values[name] = value == "true"
+        elif "bool" in kinds and "str" not in kinds:
+            raise UsageError("BX001", f"option {name!r} cannot be {value!r}", hint="one of: true, false")
+        elif "int" in kinds and value.isdecimal():
+            values[name] = int(value)
+        else:
+            values[name] = value.replace("\\t", "\t")
+    return values
+
+
+def _with_columns(source: Source) -> Format | None:
+    """The format with named columns that a source can be: JSON by its first sign, tables by their suffix, or by their first line."""
+    head = source.head()
+    name = source.plain_name.lower()
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):
+        return formats.get("json")
+    if name.endswith((".csv", ".tsv", ".tab")):
+        return formats.get("csv" if name.endswith(".csv") else "tsv")
+    if name.endswith(".txt") or source.size is None:
+        first = head.split(b"\n", 1)[0]
+        return formats.get("tsv" if b"\t" in first else "csv") if b"\t" in first or b"," in first else None
+    return None
