@@ -409,6 +409,20 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "thresholds of a strange head": ("BX513", in_json("calibration.json", put("nobody", value={}))),
     "thresholds that fall": ("BX513", in_json("calibration.json", put("drugs", value={"Chemical": [[1, 0], [0, 1]]}))),
+    "a default threshold of a strange type": (
+        "BX511",
+        in_json("heads.json", put("heads", 0, "thresholds", value={"x": 0})),
+    ),
+    "a default threshold beyond 1": (
+        "BX513",
+        in_json("heads.json", put("heads", 0, "thresholds", value={"Chemical": 2})),
+    ),
+    "a default threshold that is no number": (
+        "BX513",
+        in_json("heads.json", put("heads", 0, "thresholds", value={"Chemical": "0"})),
+    ),
+    "a level beyond all": ("BX515", in_json("types.json", put("gene", "level", value=10))),
+    "a level that is no number": ("BX515", in_json("types.json", put("gene", "level", value=True))),
     "windows beyond the encoder": ("BX514", in_json("heads.json", put("limit", value=511))),
     "plain types of strange heads": ("BX515", in_json("types.json", put("x", value={"sources": [["nobody", "Gene"]]}))),
     "plain types with more than that": ("BX515", in_json("types.json", put("gene", "import", value="os"))),

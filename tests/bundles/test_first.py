@@ -78,6 +78,46 @@ def test_mentions_are_slices_and_scores_are_shares(tagger: Annotator) -> None:
             assert span.head in tagger.heads
 
 
+def test_nothing_below_its_default_threshold_and_a_threshold_of_0_gives_everything(tagger: Annotator) -> None:
+    assert tagger.merges
+    never = {name for name, merge in tagger.merges.items() if merge.threshold is None}
+    assert never == {
+        *("operon", "amino acid", "pathological formation", "body part", "body system", "body space"),
+        "embryonic structure",
+    }
+    by_default = lowest = 0
+    for text in texts().values():
+        spans, everything = tagger(text).spans, tagger(text, threshold=0).spans
+        assert not [span for span in spans if (span.score or 0.0) < (tagger.merges[span.type].threshold or 2.0)]
+        assert set(map(str, spans)) <= set(map(str, everything))
+        by_default, lowest = by_default + len(spans), lowest + len(everything)
+    assert by_default < lowest
+    assert tagger("Aspirin.", types=["operon"]).spans == ()  # can be asked for
+
+
+def test_cells_components_are_no_processes(tagger: Annotator) -> None:
+    assert "process" not in tagger.types
+    text = "The nucleus and the mitochondria of yeast cells were stained."
+    found = {text[span.start : span.end] for span in tagger(text, types=["cellular component"]).spans}
+    assert {"nucleus", "mitochondria"} <= found
+
+
+@pytest.mark.parametrize("cancer", ["breast cancer", "lung adenocarcinoma", "colorectal cancer", "prostate cancer"])
+def test_one_layer_calls_a_cancer_a_cancer_or_a_disease(tagger: Annotator, cancer: str) -> None:
+    text = f"Patients with {cancer} were given tamoxifen."
+    document = tagger(text, resolve=True)
+    assert {span.type for span in document.spans if document.mention(span) == cancer} <= {"cancer", "disease"}
+    assert [span for span in document.spans if document.mention(span) == cancer]
+
+
+def test_no_entity_has_half_a_pair_of_brackets_or_no_letter(tagger: Annotator) -> None:
+    for document in tagger.annotate((Document(name, text) for name, text in texts().items()), heads=tagger.heads):
+        for span in document.spans:
+            mention = document.mention(span)
+            assert any(map(str.isalnum, mention))
+            assert all(mention.count(left) == mention.count(right) for left, right in ("()", "[]", "{}"))
+
+
 def test_every_head_can_be_asked_alone(tagger: Annotator) -> None:
     text = texts()["abstract"]
     everything = tagger(text, heads=tagger.heads)
@@ -117,7 +157,7 @@ def test_a_precision_takes_the_thresholds_of_the_bundle(tagger: Annotator, capsy
     assert f"left out, never 0.95 precise on development data: {', '.join(never)}\n" in err
     for line in out.splitlines():
         sure = {(span["start"], span["end"], span["type"]) for span in json.loads(line)["spans"]}
-        everything = tagger(json.loads(line)["text"]).spans
+        everything = tagger(json.loads(line)["text"], threshold=0).spans
         assert sure == {
             (span.start, span.end, span.type)
             for span in everything

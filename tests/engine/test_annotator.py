@@ -273,6 +273,62 @@ def test_types_heads_and_thresholds_of_a_call() -> None:
     assert found(annotator, whole, types=["illness"], precision=0.9) == [[]]
 
 
+def test_a_type_that_was_never_right_is_given_out_only_if_asked_for() -> None:
+    annotator = replace(
+        stub.annotator(),
+        merges={
+            "drug": Merge("drug", (("rule", "Chemical"),)),
+            "illness": Merge("illness", (("rule", "Disease"),), threshold=None),
+        },
+    )
+    both = [(0, 7, "drug"), (8, 13, "illness")]
+    assert annotator.types == ("drug", "illness")
+    cases: list[tuple[dict[str, Any], list[tuple[int, int, str]]]] = [
+        ({}, both[:1]),
+        ({"threshold": 0.5}, both[:1]),
+        ({"threshold": 0}, both),
+        ({"threshold": {"*": 0}}, both),
+        ({"threshold": {"illness": 0.5}}, both),
+        ({"threshold": {"drug": 0.5}}, both[:1]),
+        ({"types": ["illness"]}, both[1:]),
+    ]
+    for options, expected in cases:
+        assert found(annotator, "aspirin fever", **options) == [expected], options
+
+
+def test_heads_own_types_have_default_thresholds_too() -> None:
+    annotator = replace(stub.annotator(), thresholds={("rule", "Chemical"): 0.999, ("rule", "Disease"): None})
+    both = [(0, 7, "Chemical"), (8, 13, "Disease")]
+    cases: list[tuple[dict[str, Any], list[tuple[int, int, str]]]] = [
+        ({}, []),
+        ({"heads": ["rule"]}, []),
+        ({"threshold": 0}, both),
+        ({"heads": ["rule"], "threshold": 0}, both),
+        ({"threshold": 0.5}, both[:1]),
+        ({"threshold": {"Chemical": 0.5}}, both[:1]),
+        ({"threshold": {"Disease": 0.5}}, both[1:]),
+        ({"threshold": {"*": 0}}, both),
+        ({"types": ["Disease"]}, both[1:]),
+    ]
+    for options, expected in cases:
+        assert found(annotator, "aspirin fever", **options) == [expected], options
+
+
+def test_one_layer_prefers_by_level_and_probability_of_heads_types_too() -> None:
+    curves = {("rule", "Chemical"): ((0.5, 0.6),), ("rule", "Disease"): ((0.5, 0.9),)}
+    plain = replace(
+        stub.annotator(),
+        merges={
+            "general": Merge("general", (("rule", "Disease"),), curve=((0.5, 0.99),), level=1),
+            "specific": Merge("specific", (("rule", "Disease"),), curve=((0.5, 0.7),)),
+        },
+    )
+    assert found(plain, "fever", resolve=True) == [[(0, 5, "specific")]]
+    assert found(replace(stub.annotator(), curves=curves), "aspirin fever", resolve=True) == [
+        [(0, 7, "Chemical"), (8, 13, "Disease")]
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -376,7 +432,7 @@ def test_abbreviations_carry_and_resolving_flattens() -> None:
         merges={"b": Merge("b", (("rule", "Disease"),)), "a": Merge("a", (("rule", "Disease"),))},
     )
     assert [type_ for _, _, type_ in found(both, "fever")[0]] == ["a", "b"]
-    assert [type_ for _, _, type_ in found(both, "fever", resolve=True)[0]] == ["a"]
+    assert [type_ for _, _, type_ in found(both, "fever", resolve=True)[0]] == ["b"]  # the first in the table
 
 
 def test_a_bundle_on_disk_is_the_annotator_that_was_exported(tmp_path: Path) -> None:

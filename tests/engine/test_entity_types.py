@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from biomux.document import Span
 from biomux.engine import entity_types
-from biomux.engine.entity_types import Merge, above, flat, merge, parse, rounded, threshold_for
+from biomux.engine.entity_types import (
+    Merge,
+    Standing,
+    above,
+    flat,
+    merge,
+    one_layer,
+    parse,
+    probability,
+    rounded,
+    threshold_for,
+)
 from biomux.errors import BundleError, UsageError
 
 HEADS = ("a", "b", "c")
@@ -131,6 +142,43 @@ def test_the_rule_of_flat(better: Span, worse: Span) -> None:
     assert flat([worse, better]) == flat([better, worse]) == [better]
 
 
+STANDINGS = {
+    "cancer": Standing(0, ((0.1, 0.8), (0.5, 0.95)), 0),
+    "gene": Standing(0, ((0.1, 0.6), (0.9, 0.7)), 1),
+    "species": Standing(0, ((0.1, 0.6), (0.9, 0.7)), 2),
+    "anatomy": Standing(1, ((0.1, 0.9), (0.5, 0.99)), 3),
+}
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (said(0, 3, 0.2, type_="gene"), said(0, 9, 0.99, type_="anatomy")),
+        (said(0, 3, 0.5, type_="cancer"), said(0, 9, 0.9, type_="gene")),
+        (said(0, 9, 0.8, type_="gene"), said(3, 5, 0.8, type_="species")),
+        (said(0, 3, 0.8, type_="species"), said(2, 5, 0.8, type_="gene")),
+        (said(0, 3, 0.8, type_="gene"), said(0, 3, 0.8, type_="species")),
+        (Span(0, 3, "gene"), said(0, 3, 0.99, type_="cancer")),
+    ],
+    ids=["level", "probability", "length", "left", "place in the table", "gold"],
+)
+def test_the_rule_of_one_layer(better: Span, worse: Span) -> None:
+    for given_ in ([worse, better], [better, worse]):
+        assert one_layer(given_, lambda span: STANDINGS[span.type]) == [better]
+
+
+@given(spans)
+def test_one_layer_never_overlaps_and_leaves_out_only_what_does(given_: list[Span]) -> None:
+    kept = one_layer(given_, lambda _: Standing())
+    assert all(left.end <= right.start for left, right in pairwise(kept))
+    assert all(any(other.overlaps(span) for other in kept) for span in given_)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=5).map(sorted), st.floats(0, 1))
+def test_a_probability_is_one_whatever_the_curve(curve: list[tuple[float, float]], score: float) -> None:
+    assert 0 <= probability(score, tuple(curve)) <= 1
+
+
 def test_thresholds_are_by_type_and_inclusive() -> None:
     given_ = [said(0, 1, 0.5), said(1, 2, 0.4), said(2, 3, 0.4, type_="H"), Span(3, 4, "G")]
     assert [span.start for span in above(given_, {"G": 0.5}, default=0.3)] == [0, 2, 3]
@@ -154,10 +202,12 @@ def test_a_bundles_table_is_read() -> None:
     table = {
         "gene": {"sources": [["a", "G"], ["b", "G"]], "rule": "vote:2", "threshold": 0.25, "calibration": [[0.5, 0.9]]},
         "rest": {"sources": [["c", "G"]]},
+        "never": {"sources": [["c", "G"]], "threshold": None, "level": 2},
     }
     assert parse(table, SOURCES) == {
         "gene": Merge("gene", SOURCES[:2], "vote:2", 2, 0.25, ((0.5, 0.9),)),
         "rest": Merge("rest", SOURCES[2:]),
+        "never": Merge("never", SOURCES[2:], threshold=None, level=2),
     }
 
 
@@ -177,6 +227,8 @@ def test_a_bundles_table_is_read() -> None:
         {"sources": [["a", "G"]], "rule": 3},
         {"sources": [["a", "G"]], "threshold": 2},
         {"sources": [["a", "G"]], "threshold": "0.5"},
+        {"sources": [["a", "G"]], "level": -1},
+        {"sources": [["a", "G"]], "level": "1"},
         {"sources": [["a", "G"]], "calibration": [[0.5]]},
         {"sources": [["a", "G"]], "calibration": [[0.5, 0.9], [0.4, 0.95]]},
     ],

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from biomux.document import Document, Span
 from biomux.errors import TrainingError
 from biomux.tasks import restored
+from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.examples import MASKED
 from biomux.tasks.tagging import Tagging, best_sequence, reading_ranges, transitions
+from biomux.text import tokens as text_pieces
 
 TASK = Tagging("ner", ("X", "Y"))
 
@@ -103,10 +105,25 @@ def test_what_is_encoded_is_decoded(scheme: str, data: st.DataObject) -> None:
     task = Tagging("ner", ("X", "Y"), scheme)  # type: ignore[arg-type]
     (example,) = task.examples([one_sentence(text, *spans)], tiny.tokenizer(), limit=200).examples
     rows = np.eye(len(task.labels), dtype=np.float32)[example.labels["ner"].values]
-    found = task.decode(rows, example.pieces)
+    found = task.decode(rows, example.pieces, text)
     assert [(span.start, span.end, span.type) for span in found] == [
         (span.start, span.end, span.type) for span in spans
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("growth ( level", ["growth"]), ("growth ) level", ["growth"]), ("( growth", ["growth"]), ("-", []), ("( )", [])],
+)
+@pytest.mark.parametrize("kind", [Tagging, Chained])
+def test_no_entity_has_a_bracket_without_its_partner_or_no_letter(
+    kind: type[Tagging], words: str, expected: list[str]
+) -> None:
+    task, text = kind("ner", ("X",)), f"the {words} of"
+    pieces = text_pieces.split(tiny.tokenizer(), text, [(0, len(text))])[0]
+    tags = [0, 1, *[2] * (len(words.split()) - 1), 0]
+    found = task.decode(np.eye(3, dtype=np.float32)[tags], pieces, text)
+    assert [text[span.start : span.end] for span in found] == expected
 
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])

@@ -165,6 +165,10 @@ def test_the_gate_and_calibration_travel_in_the_bundle(run: Path, corpora: Path,
     found = reader.read(tmp_path / "bundle")
     assert found.curves["drugs", "Chemical"]
     assert found.merges["drug"].curve == found.curves["drugs", "Chemical"]
+    threshold = found.thresholds["drugs", "Chemical"]
+    assert threshold is not None
+    assert 0 < threshold < 1
+    assert found.merges["drug"].threshold == threshold
     assert all(temperature != 1.0 for temperature in found.temperatures.values())
     card = (tmp_path / "bundle" / "card.md").read_text()
     assert "Not for clinical" in card

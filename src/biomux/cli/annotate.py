@@ -75,7 +75,9 @@ def command(
     threshold: Annotated[
         list[str] | None,
         typer.Option(
-            "--threshold", metavar="SCORE", help="Leave out what scores less: 0.5, or gene=0.7; may be repeated."
+            "--threshold",
+            metavar="SCORE",
+            help="Leave out what scores less: 0.5, or gene=0.7; may be repeated; 0 gives everything. Else each type has its own, from the bundle.",
         ),
     ] = None,
     precision: Annotated[
@@ -86,7 +88,9 @@ def command(
     ] = None,
     resolve: Annotated[
         bool,
-        typer.Option("--resolve", help="No overlaps: the surest entity first, then the longer, then the leftmost."),
+        typer.Option(
+            "--resolve", help="No overlaps: specific types before general ones, then the most probable entity."
+        ),
     ] = False,
     abbreviations: Annotated[
         bool, typer.Option("--abbreviations", help="Give the type of a long form to its abbreviation in the document.")

@@ -48,7 +48,7 @@ class Annotator:
 
     `limit` is the longest window in pieces; `budget` the pieces of a batch; `temperatures` divide a head's logits before they
     become probabilities. `merges` make plain types of the heads' types; without them the heads' own types are what there is.
-    `curves` say how precise a head's type is from which score on. In `strict` mode a document that was not wholly read is an error.
+    `curves` say how precise a head's type is from which score on, `thresholds` from which score on it is given out by default (None: not at all). In `strict` mode a document that was not wholly read is an error.
     `asking` are tasks other than tagging, whose heads `answer` asks. What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
     """
 
@@ -61,6 +61,7 @@ class Annotator:
     temperatures: Mapping[str, float] | None = None
     merges: Mapping[str, Merge] | None = None
     curves: Mapping[tuple[str, str], Curve] | None = None
+    thresholds: Mapping[tuple[str, str], float | None] | None = None
     strict: bool = False
     chunk: int = CHUNK
     asking: tuple[Asking, ...] = ()
@@ -114,9 +115,10 @@ class Annotator:
     ) -> Iterator[Document]:
         """The documents, in order, with what the heads say in place of their spans, and the characters that were read.
 
-        Plain types by default (`types`: only these); `heads`: the named heads' own types, untouched. `threshold` is one number or one for
-        each type; `precision` takes it from the bundle's calibration. `abbreviations` carries a long form's types to its short
-        form; `resolve` then leaves one flat layer over all types (`engine.types.flat`). Relations are left out with the spans that they link.
+        Plain types by default (`types`: only these); `heads`: the named heads' own types, unmerged. `threshold` is one number or one for
+        each type; without it each type has the bundle's own, and 0 gives everything. `precision` takes thresholds from the bundle's calibration.
+        Types that were never right on development data are left out unless they are named, or everything is asked for. `abbreviations` carries a long form's types to its short
+        form; `resolve` then leaves one layer over all types (`engine.entity_types.one_layer`). Relations are left out with the spans that they link.
 
         Of all types, those that were never as precise as `precision` are left out: `imprecise` names them. One that is asked for by name is an error then.
         What cannot be asked for is raised here, before the first document. A document that fails goes to `on_error`, and the rest goes on;
@@ -132,6 +134,7 @@ class Annotator:
             threshold=threshold,
             precision=precision,
             resolve=resolve,
+            defaults=self.thresholds,
         )
         return self._all(documents, chosen, abbreviations=abbreviations, on_error=on_error)
 
@@ -263,11 +266,14 @@ class Annotator:
             for index, own in groupby(group, key=lambda pair: pair[0])
         )
         pieces = text_pieces.split_all(self.tokenizer, texts)
-        for (index, stretch), spans in zip(group, self.tag(pieces, tasks), strict=True):
+        own = [documents[index].text for index, _ in group]
+        for (index, stretch), spans in zip(group, self.tag(pieces, own, tasks), strict=True):
             text_blocks.keep(spans, stretch, found[index])
 
-    def tag(self, sentences_pieces: Sequence[Pieces], tasks: Sequence[Tagging] | None = None) -> list[list[Span]]:
-        """The spans of each sentence."""
+    def tag(
+        self, sentences_pieces: Sequence[Pieces], texts: Sequence[str], tasks: Sequence[Tagging] | None = None
+    ) -> list[list[Span]]:
+        """The spans of each sentence; `texts` are the whole texts that the sentences stand in."""
         tasks = self.tasks if tasks is None else tasks
         places, cut = [], []
         for index, piece in enumerate(sentences_pieces):
@@ -284,11 +290,11 @@ class Annotator:
             begins = ends - batch.words
             for task in tasks:
                 rows = softmax(logits[task.name], (self.temperatures or {}).get(task.name, 1.0))
-                self._decode(task, rows, batch.windows, begins, ends, places, sentences_pieces, found, partial)
+                self._decode(task, rows, batch.windows, begins, ends, places, sentences_pieces, texts, found, partial)
         by_name = {task.name: task for task in tasks}
         for (index, head), parts in sorted(partial.items()):
             rows = np.concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
-            found[index] += by_name[head].decode(rows, sentences_pieces[index])
+            found[index] += by_name[head].decode(rows, sentences_pieces[index], texts[index])
         return [sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in found]
 
     def _decode(
@@ -300,6 +306,7 @@ class Annotator:
         ends: NDArray[np.int64],
         places: Sequence[tuple[int, Window]],
         sentences_pieces: Sequence[Pieces],
+        texts: Sequence[str],
         found: list[list[Span]],
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]],
     ) -> None:
@@ -314,7 +321,7 @@ class Annotator:
             order += 1
             if window.end - window.start == len(piece):
                 if some:
-                    found[index] += task.decode(rows[begin:end], piece)
+                    found[index] += task.decode(rows[begin:end], piece, texts[index])
                 continue
             firsts = piece.first[slice(*np.searchsorted(piece.first, (window.start, window.end)))]
             keep = (firsts >= window.core_start) & (firsts < window.core_end)

@@ -10,12 +10,14 @@ one layer:
     vote:k     mentions that at least k heads agree on to the character; the score is the k-th highest of theirs
 
 Within a plain type mentions do not overlap: of two that do, `flat` keeps the better. Mentions of different types may overlap, unless
-`flat` is asked to resolve them too. All functions here are pure. A threshold has the same effect before a rule as after it.
+`one_layer` is asked to resolve them: scores of different types do not mean the same, so the types' standings decide. A type's "level" (0 unless given) says
+that it gives way to types of lower levels; "threshold" is the score from which on its mentions are given out by default, null for a type that was never
+right on development data and is given out only if it is asked for. All functions here are pure. A threshold has the same effect before a rule as after it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,7 @@ from biomux.document import Span
 from biomux.errors import BundleError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 Source = tuple[str, str]
@@ -32,20 +34,26 @@ Source = tuple[str, str]
 Curve = tuple[tuple[float, float], ...]
 """Thresholds, rising, and the precision that development data had from each on."""
 
+HIGHEST_LEVEL = 9
+
 DIGITS = 4
 """Digits of a score. Fewer than the arithmetic has, so that files are small and the last bits of a sum are not shown as knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """How one plain type is made of heads' types. `least` is the k of "vote:k", 1 otherwise."""
+    """How one plain type is made of heads' types. `least` is the k of "vote:k", 1 otherwise.
+
+    `threshold` is that of calls which give none; None keeps the type out of them. `level` is the type's in one layer.
+    """
 
     type: str
     sources: tuple[Source, ...]
     rule: str = "union"
     least: int = 1
-    threshold: float = 0.0
+    threshold: float | None = 0.0
     curve: Curve = ()
+    level: int = 0
 
     @property
     def used(self) -> tuple[Source, ...]:
@@ -58,6 +66,15 @@ class Merge:
     def heads(self) -> tuple[str, ...]:
         """The heads that the rule looks at, each once."""
         return tuple(dict.fromkeys(head for head, _ in self.used))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What decides between mentions of different types that overlap: a type's level, its calibration, its place in the table of types."""
+
+    level: int = 0
+    curve: Curve = ()
+    place: int = 0
 
 
 def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]:
@@ -99,9 +116,14 @@ def flat(spans: Iterable[Span]) -> list[Span]:
     >>> [(span.start, span.end) for span in flat([Span(0, 9, "a", score=0.5), Span(4, 6, "b", score=0.8), Span(9, 12, "a")])]
     [(4, 6), (9, 12)]
     """
+    return _first_come(sorted(spans, key=_rank))
+
+
+def _first_come(spans: Iterable[Span]) -> list[Span]:
+    """The mentions that overlap none before them, in order."""
     taken: list[tuple[int, int]] = []
     kept: list[Span] = []
-    for span in sorted(spans, key=_rank):
+    for span in spans:
         place = bisect_left(taken, (span.start, span.end))
         before = place > 0 and taken[place - 1][1] > span.start
         after = place < len(taken) and taken[place][0] < span.end
@@ -109,6 +131,43 @@ def flat(spans: Iterable[Span]) -> list[Span]:
             insort(taken, (span.start, span.end))
             kept.append(span)
     return in_order(kept)
+
+
+def one_layer(spans: Iterable[Span], standings: Callable[[Span], Standing]) -> list[Span]:
+    """One layer over several types, without overlaps: the lowest level first, then the most probable to be right, then the longer, the leftmost, the
+    type that stands first in the table.
+
+    >>> from biomux.document import Span
+    >>> types = {"cancer": Standing(curve=((0.1, 0.8), (0.6, 0.95))), "anatomy": Standing(level=1, curve=((0.1, 0.8), (0.9, 0.95)))}
+    >>> said = [Span(0, 13, "cancer", score=0.7), Span(0, 13, "anatomy", score=0.9), Span(20, 25, "anatomy", score=0.2)]
+    >>> [(span.start, span.type) for span in one_layer(said, lambda span: types[span.type])]
+    [(0, 'cancer'), (20, 'anatomy')]
+    """
+
+    def rank(span: Span) -> tuple[int, float, int, int, int, str, str]:
+        standing = standings(span)
+        chance = 1.0 if span.score is None else probability(span.score, standing.curve)
+        place = standing.place, span.type, span.head or ""
+        return (standing.level, -chance, span.start - span.end, span.start, *place)
+
+    return _first_come(sorted(spans, key=rank))
+
+
+def probability(score: float, curve: Curve) -> float:
+    """How precise a type was on development data from a score on; between the points of its curve, and below the first, by straight lines.
+
+    Of a type without a curve half the score: it was rarely found, or never right.
+
+    >>> [round(probability(score, ((0.2, 0.6), (0.6, 0.8))), 2) for score in (0.1, 0.2, 0.4, 0.9)]
+    [0.3, 0.6, 0.7, 0.8]
+    """
+    if not curve:
+        return round(score / 2, DIGITS)
+    place = bisect_right(curve, (score, 1.0))
+    if place == len(curve):
+        return curve[-1][1]
+    (left, low), (right, high) = curve[place - 1] if place else (0.0, 0.0), curve[place]
+    return round(low + (high - low) * (score - left) / (right - left), DIGITS)
 
 
 def in_order(spans: Iterable[Span]) -> list[Span]:
@@ -192,10 +251,13 @@ def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
     if not 1 <= least <= len({head for head, _ in sources}):
         raise _wrong(f"type {name!r} wants {least} heads to agree and has {len({head for head, _ in sources})}")
     threshold = entry.get("threshold", 0.0)
-    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-        raise _wrong(f"the threshold of type {name!r} is not a number from 0 to 1")
+    if threshold is not None and (not isinstance(threshold, int | float) or not 0 <= threshold <= 1):
+        raise _wrong(f"the threshold of type {name!r} is neither a number from 0 to 1 nor null")
+    level = entry.get("level", 0)
+    if type(level) is not int or not 0 <= level <= HIGHEST_LEVEL:
+        raise _wrong(f"the level of type {name!r} is not a whole number from 0 to {HIGHEST_LEVEL}")
     curve = curve_of(entry.get("calibration", []), f"type {name!r}")
-    return Merge(name, tuple(sources), str(rule), least, float(threshold), curve)
+    return Merge(name, tuple(sources), str(rule), least, None if threshold is None else float(threshold), curve, level)
 
 
 def _wrong(message: str) -> BundleError:

@@ -34,6 +34,7 @@ def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str =
         temperatures=read.temperatures,
         merges=read.merges,
         curves=read.curves,
+        thresholds=read.thresholds,
     )
 
 

@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from biomux.engine import entity_types as plain
+from biomux.engine.entity_types import Standing
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from biomux.document import Span
-    from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.entity_types import Curve, Merge, Source
     from biomux.tasks.tagging import Tagging
 
 NEVER = 2.0
 """A threshold that no score reaches."""
+
+UNKNOWN = Standing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Choice:
     """The heads to decode (`tasks`), the plain types to make of them (`merges`; None: the heads' own), and what is kept.
 
     `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out. `left_out` are types
-    that are never as precise as is asked for.
+    that are never as precise as is asked for. `standings` of plain types, or of heads' own, say which of two that overlap stays in one layer.
     """
 
     tasks: tuple[Tagging, ...]
@@ -34,8 +37,9 @@ class Choice:
     thresholds: Mapping[str, float]
     default: float
     resolve: bool
-    floors: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    floors: Mapping[Source, float] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    standings: Mapping[Source, Standing] = field(default_factory=dict)
 
     def merged(self, spans: Iterable[Span]) -> list[Span]:
         """What the heads said, as the types that were asked for, above their thresholds."""
@@ -51,35 +55,51 @@ class Choice:
 
     def final(self, spans: Iterable[Span]) -> list[Span]:
         """The layers as they are given out: as they stand, or resolved to one."""
-        return plain.flat(spans) if self.resolve else plain.in_order(spans)
+        return plain.one_layer(spans, self._standing) if self.resolve else plain.in_order(spans)
+
+    def _standing(self, span: Span) -> Standing:
+        return self.standings.get(("" if self.merges is not None else span.head or "", span.type), UNKNOWN)
 
 
 def choose(
     tasks: Sequence[Tagging],
     merges: Mapping[str, Merge] | None,
-    curves: Mapping[tuple[str, str], Curve],
+    curves: Mapping[Source, Curve],
     *,
     types: Sequence[str] | None,
     heads: Sequence[str] | None,
     threshold: float | Mapping[str, float] | None,
     precision: float | None,
     resolve: bool,
+    defaults: Mapping[Source, float | None] | None = None,
 ) -> Choice:
-    """Check what is asked for against what the bundle has.
+    """Check what is asked for against what the bundle has. `defaults` are the thresholds of heads' types, None of those that were never right.
 
-    A type that is asked for by name and is never as precise as `precision` is an error; where all types are asked for it is left out.
+    A type that is asked for by name and is never as precise as `precision` is an error; where all types are asked for it is left out. So are types
+    that were never right on development data, unless they are named or a threshold of 0 asks for everything.
     """
     if heads is not None:
         _must_be_known("head", heads, [task.name for task in tasks])
     if threshold is not None and precision is not None:
         raise UsageError("BX001", "threshold and precision are both given", hint="give one of them")
+    asked = _asked_for(types, threshold)
+    everything = precision is not None or _is_everything(threshold)
+    floors: dict[Source, float] = {}
     if merges and heads is None:
-        rules = _rules(merges, types)
+        _must_be_known("type", asked, list(merges))
+        rules = tuple(
+            rule
+            for name, rule in merges.items()
+            if (name in types if types is not None else everything or rule.threshold is not None or name in asked)
+        )
         used = {head for rule in rules for head in rule.heads}
         read = tuple(task for task in tasks if task.name in used)
-        own = {rule.type: rule.threshold for rule in rules}
+        own = {rule.type: rule.threshold or 0.0 for rule in rules}
         points = {rule.type: rule.curve for rule in rules}
         names = frozenset(own)
+        standings = {
+            ("", name): Standing(rule.level, rule.curve, place) for place, (name, rule) in enumerate(merges.items())
+        }
     else:
         rules = None
         read = tuple(task for task in tasks if heads is None or task.name in heads)
@@ -88,12 +108,14 @@ def choose(
         names = frozenset(known if types is None else types)
         own = {}
         points = _alone(read, curves, names)
+        standings = {source: Standing(0, curve) for source, curve in curves.items()}
+        if precision is None:
+            floors = _default_floors(defaults or {}, threshold, asked, everything=everything)
     limits, default = _thresholds(threshold, own, names)
     if precision is None:
-        return Choice(read, rules, names, limits, default, resolve)
+        return Choice(read, rules, names, limits, default, resolve, floors, standings=standings)
     _must_be_share("precision", precision)
     behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
-    floors: dict[tuple[str, str], float] = {}
     limits, refused = {}, {}
     for name in sorted(names):
         try:
@@ -106,12 +128,38 @@ def choose(
     if refused and (types is not None or len(refused) == len(names)):
         raise next(iter(refused.values()))
     kept = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
-    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused))
+    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused), standings)
 
 
-def _rules(merges: Mapping[str, Merge], types: Sequence[str] | None) -> tuple[Merge, ...]:
-    _must_be_known("type", types or (), list(merges))
-    return tuple(rule for name, rule in merges.items() if types is None or name in types)
+def _asked_for(types: Sequence[str] | None, threshold: float | Mapping[str, float] | None) -> tuple[str, ...]:
+    """The types that a call names."""
+    if types is not None:
+        return tuple(types)
+    return tuple(name for name in threshold if name != "*") if isinstance(threshold, Mapping) else ()
+
+
+def _is_everything(threshold: float | Mapping[str, float] | None) -> bool:
+    """Whether a threshold of 0 is that of all types that are not named."""
+    return (threshold.get("*") if isinstance(threshold, Mapping) else threshold) == 0
+
+
+def _default_floors(
+    defaults: Mapping[Source, float | None],
+    threshold: float | Mapping[str, float] | None,
+    asked: Sequence[str],
+    *,
+    everything: bool,
+) -> dict[Source, float]:
+    """The bundle's thresholds of heads' types, where the call has none of its own."""
+    floors: dict[Source, float] = {}
+    given = threshold if isinstance(threshold, Mapping) else {}
+    for source, score in defaults.items():
+        if score is None:
+            if not everything and source[1] not in asked:
+                floors[source] = NEVER
+        elif threshold is None or (given and "*" not in given and source[1] not in given):
+            floors[source] = score
+    return floors
 
 
 def _thresholds(
@@ -131,20 +179,20 @@ def _thresholds(
 
 
 def _floors(
-    name: str, sources: Sequence[tuple[str, str]], curves: Mapping[tuple[str, str], Curve], precision: float
-) -> dict[tuple[str, str], float]:
+    name: str, sources: Sequence[Source], curves: Mapping[Source, Curve], precision: float
+) -> dict[Source, float]:
     """For a plain type that was not measured itself: the threshold of each source. One that is never so precise is left out."""
     known = [source for source in sources if curves.get(source)]
     best = max(known, key=lambda source: max(reached for _, reached in curves[source]), default=None)
     plain.threshold_for(name, curves[best] if best else (), precision)  # says so if no source is
-    floors: dict[tuple[str, str], float] = {}
+    floors: dict[Source, float] = {}
     for source in sources:
         reaching = [score for score, reached in curves.get(source, ()) if reached >= precision]
         floors[source] = reaching[0] if reaching else NEVER
     return floors
 
 
-def _alone(tasks: Sequence[Tagging], curves: Mapping[tuple[str, str], Curve], names: Iterable[str]) -> dict[str, Curve]:
+def _alone(tasks: Sequence[Tagging], curves: Mapping[Source, Curve], names: Iterable[str]) -> dict[str, Curve]:
     """The calibration of each type where several heads may have a type of that name: usable if one head alone has it."""
     owners = {name: [task.name for task in tasks if name in task.types] for name in names}
     return {name: curves.get((heads[0], name), ()) for name, heads in owners.items() if len(heads) == 1}

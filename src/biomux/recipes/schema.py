@@ -207,7 +207,8 @@ _FOLLOWED = ("corpus", "also", "types", "scheme", "train")
 class Recipe(Part):
     """Everything that makes a run. With `documents`, at most so many of each split of each corpus are read, spread over the whole.
 
-    `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`.
+    `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`. `levels` of them decide
+    in one layer without overlaps (`biomux annotate --resolve`): types of a lower level come first, 0 is that of all which are not named.
 
     `hold_out` names further corpora: what stands in their development and test parts is not trained on either, so that a baseline leaves out
     what the system beside it leaves out.
@@ -226,12 +227,14 @@ class Recipe(Part):
     loop: Loop = Loop()
     development: Development = Development()
     types: dict[str, tuple[str, ...]] = {}
+    levels: dict[str, Annotated[int, Field(ge=0, le=9)]] = {}
 
     def training(self) -> dict[str, Any]:
         """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
         how = {"threads", "checkpoint_minutes", "device"}
         return self.model_dump(
-            mode="json", exclude={"about": True, "paper": True, "table": True, "types": True, "loop": how}
+            mode="json",
+            exclude={"about": True, "paper": True, "table": True, "types": True, "levels": True, "loop": how},
         )
 
     @model_validator(mode="before")

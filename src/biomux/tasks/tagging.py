@@ -19,6 +19,7 @@ from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading
 from biomux.tasks.task import Scores
 from biomux.tasks.viterbi import BAN, search
 from biomux.text import sentences, words
+from biomux.text.brackets import balanced
 from biomux.text.token_cache import splitter
 from biomux.text.windows import windows
 
@@ -195,16 +196,19 @@ class Tagging:
                     labels[begin] = base + 3
         return Encoded(labels, dropped)
 
-    def decode(self, probabilities: NDArray[np.float32], pieces: Pieces) -> list[Span]:
-        """The mentions of the most probable valid tag sequence.
+    def decode(self, probabilities: NDArray[np.float32], pieces: Pieces, text: str) -> list[Span]:
+        """The entities of the most probable valid tag sequence. `text` is the whole text that the pieces are of.
 
-        A mention's score is the smallest probability among its words' tags.
+        An entity's score is the smallest probability among its words' tags. Brackets are brought into balance, and what has no letter or digit is
+        dropped (`biomux.text.brackets`).
         """
         tags = best_sequence(probabilities, self.scheme)
-        return self.spans(tags, probabilities, pieces)
+        return self.spans(tags, probabilities, pieces, text)
 
-    def spans(self, tags: NDArray[np.intp], probabilities: NDArray[np.float32], pieces: Pieces) -> list[Span]:
-        """The mentions of a valid tag sequence."""
+    def spans(
+        self, tags: NDArray[np.intp], probabilities: NDArray[np.float32], pieces: Pieces, text: str
+    ) -> list[Span]:
+        """The entities of a valid tag sequence."""
         found: list[Span] = []
         said = tags.tolist()
         chosen = probabilities[np.arange(len(said)), tags].tolist()
@@ -219,8 +223,9 @@ class Tagging:
             while end < len(said) and said[end] and said[end] % stride not in opening:
                 end += 1
             type_ = self.types[(said[start] - 1) // stride]
-            place = int(pieces.starts[start]), int(pieces.ends[end - 1])
-            found.append(Span(*place, type_, score=min(chosen[start:end]), head=self.name))
+            place = balanced(text, int(pieces.starts[start]), int(pieces.ends[end - 1]))
+            if place is not None:
+                found.append(Span(*place, type_, score=min(chosen[start:end]), head=self.name))
             start = end
         return found
 

@@ -1,10 +1,11 @@
-"""Calibration at export: for each head a temperature, and for each of its types the scores that keep a precision.
+"""Calibration at export: for each head a temperature, and for each of its types the scores that keep a precision, and the threshold of the best F1.
 
-Both are fitted on the development data that the gate is measured on, with the graph that is shipped.
+All are fitted on the development data that the gate is measured on, with the graph that is shipped.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from biomux.tasks.tagging import reading_ranges
 from biomux.text import tokens as text_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,22 +48,26 @@ class Sentence:
     logits: NDArray[np.float32]
     labels: NDArray[np.int32]
     gold: frozenset[tuple[int, int, str]]
+    text: str
+    """The document's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The mentions of a type that a head found: how sure it was, and whether each was right."""
+    """The mentions of a type that a head found: how sure it was, and whether each was right. `gold` is how many there are to find."""
 
     scores: tuple[float, ...] = ()
     right: tuple[bool, ...] = ()
+    gold: int = 0
 
     def __add__(self, other: Answers) -> Answers:
-        return Answers(self.scores + other.scores, self.right + other.right)
+        return Answers(self.scores + other.scores, self.right + other.right, self.gold + other.gold)
 
 
 def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> list[Sentence]:
     """The sentences of documents with a head's logits. Those that are longer than a window are left out."""
     pieces: list[Pieces] = []
+    texts: list[str] = []
     gold: list[list[tuple[int, int, str]]] = []
     labels: list[NDArray[np.int32]] = []
     for document in documents:
@@ -73,6 +78,7 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
             if 0 < len(found) <= annotator.limit:
                 inside = [span for span in document.spans if span.start < end and start < span.end]
                 pieces.append(found)
+                texts.append(document.text)
                 labels.append(task.encode(inside, found).labels)
                 gold.append([(span.start, span.end, span.type) for span in inside])
     logits: list[NDArray[np.float32]] = [np.zeros((0, len(task.labels)), np.float32)] * len(pieces)
@@ -81,8 +87,8 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
         for member, part in zip(batch.windows, np.split(rows, np.cumsum(batch.words)[:-1]), strict=True):
             logits[int(member)] = part
     return [
-        Sentence(one, said, wanted, frozenset(known))
-        for one, said, wanted, known in zip(pieces, logits, labels, gold, strict=True)
+        Sentence(one, said, wanted, frozenset(known), text)
+        for one, said, wanted, known, text in zip(pieces, logits, labels, gold, texts, strict=True)
     ]
 
 
@@ -101,10 +107,11 @@ def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, 
     scores: dict[str, list[float]] = {type_: [] for type_ in task.types}
     right: dict[str, list[bool]] = {type_: [] for type_ in task.types}
     for one in found:
-        for span in task.decode(softmax(one.logits, heat), one.pieces):
+        for span in task.decode(softmax(one.logits, heat), one.pieces, one.text):
             scores[span.type].append(min(1.0, round(span.score or 0.0, DIGITS)))
             right[span.type].append((span.start, span.end, span.type) in one.gold)
-    return {type_: Answers(tuple(scores[type_]), tuple(right[type_])) for type_ in task.types}
+    gold = Counter(type_ for one in found for _, _, type_ in one.gold)
+    return {type_: Answers(tuple(scores[type_]), tuple(right[type_]), gold[type_]) for type_ in task.types}
 
 
 def curve(given: Answers, *, at_least: int = AT_LEAST) -> Curve:
@@ -120,6 +127,24 @@ def curve(given: Answers, *, at_least: int = AT_LEAST) -> Curve:
     return tuple(sorted(points.items()))
 
 
-def pooled(sources: Iterable[tuple[str, str]], found: Mapping[tuple[str, str], Answers]) -> Curve:
-    """The curve of a plain type: over the answers of all heads behind it, each on its own corpus."""
-    return curve(sum((found.get(source, Answers()) for source in sources), Answers()))
+def best_threshold(corpora: Sequence[Answers], *, at_least: int = AT_LEAST) -> float | None:
+    """The score from which on the mean F1 over corpora is best, each counting alike; of equal ones the lowest. None if nothing was ever right.
+
+    Fewer than `at_least` answers prove nothing: then it is 0, and all are kept.
+
+    >>> best_threshold([Answers((0.2, 0.6, 0.9), (False, True, True), 2)], at_least=1)
+    0.6
+    """
+    if not any(any(given.right) for given in corpora):
+        return None
+    if sum(len(given.scores) for given in corpora) < at_least:
+        return 0.0
+    candidates = np.unique(np.concatenate([np.round(given.scores, DIGITS) for given in corpora]))
+    sums = np.zeros(len(candidates))
+    for given in corpora:
+        order = np.argsort(given.scores)
+        scores, right = np.round(np.array(given.scores), DIGITS)[order], np.array(given.right, dtype=np.float64)[order]
+        begins = np.searchsorted(scores, candidates)
+        hits = np.append(np.cumsum(right[::-1])[::-1], 0.0)[begins]
+        sums += 2 * hits / np.maximum(1, len(scores) - begins + given.gold)
+    return float(candidates[int(sums.argmax())])

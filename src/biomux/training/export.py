@@ -120,13 +120,13 @@ def export(
     measured, content = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
     measured = replace(measured, split=choosing.development.split if documents else "", limit=limit)
     annotator = judged.annotator(content, threads=threads)
-    temperatures, curves, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
+    temperatures, answers, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
     chosen: dict[str, type_merging.Chosen] = {}
     merged = type_merging.of_heads(recipe.types or {}, trained.left_out)
     if documents and merged and not types:
         listen("choosing how heads of one type are merged")
-        chosen = type_merging.choose_all(annotator, documents, merged)
+        chosen = type_merging.choose_all(annotator, documents, merged, levels=recipe.levels)
         plain = type_merging.to_json(chosen)
     if judged is not trained:
         content = trained.graph(
@@ -136,8 +136,8 @@ def export(
     parts: dict[str, bytes] = {
         "graph.onnx": content,
         "tokenizer.json": trained.tokenizer.to_str().encode(),
-        "heads.json": _json(_table(trained, temperatures, recipe)),
-        "calibration.json": _json(_nested(curves)),
+        "heads.json": _json(_table(trained, temperatures, answers, recipe)),
+        "calibration.json": _json(_nested({source: calibrate.curve(given) for source, given in answers.items()})),
         "gate.json": _json(measured.to_json()),
         "examples.jsonl": verifying.examples(annotator),
         "card.md": card(
@@ -312,8 +312,8 @@ def _calibrated(
     documents: Mapping[str, Sequence[Document]],
     types: Mapping[str, Any],
     listen: Callable[[str], None],
-) -> tuple[dict[str, float], dict[tuple[str, str], Curve], dict[str, Any]]:
-    """The temperature of each head, the curve of each of its types, and the plain types with theirs."""
+) -> tuple[dict[str, float], dict[tuple[str, str], calibrate.Answers], dict[str, Any]]:
+    """The temperature of each head, what it finds of each of its types, and the plain types with their curves and thresholds."""
     temperatures = {task.name: 1.0 for task in tasks}
     found: dict[tuple[str, str], calibrate.Answers] = {}
     if documents:
@@ -326,12 +326,15 @@ def _calibrated(
             temperatures[task.name] = round(min(max(fitted, head_table.COLDEST), head_table.HOTTEST), 4)
             for type_, given in calibrate.answers(task, sentences, temperatures[task.name]).items():
                 found[task.name, type_] = given
-    curves = {source: calibrate.curve(given) for source, given in found.items()}
     plain = {}
     for name, entry in types.items():
-        pooled = calibrate.pooled([tuple(source) for source in entry["sources"]], found)
-        plain[name] = {**entry, **({"calibration": pooled} if pooled and "calibration" not in entry else {})}
-    return temperatures, curves, plain
+        behind = [found[source] for source in map(tuple, entry["sources"]) if source in found]
+        pooled = calibrate.curve(sum(behind, calibrate.Answers()))
+        measured: dict[str, Any] = {"calibration": pooled} if pooled else {}
+        if behind:
+            measured["threshold"] = calibrate.best_threshold(behind)
+        plain[name] = measured | entry
+    return temperatures, found, plain
 
 
 def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[list[tuple[Floats, Floats]], ...]:
@@ -360,7 +363,15 @@ def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[lis
     return tuple(layers)
 
 
-def _table(trained: Trained, temperatures: Mapping[str, float], recipe: Recipe) -> dict[str, Any]:
+def _table(
+    trained: Trained,
+    temperatures: Mapping[str, float],
+    answers: Mapping[tuple[str, str], calibrate.Answers],
+    recipe: Recipe,
+) -> dict[str, Any]:
+    thresholds: dict[str, dict[str, float | None]] = {}
+    for (head, type_), given in answers.items():
+        thresholds.setdefault(head, {})[type_] = calibrate.best_threshold([given])
     heads = [
         {
             "name": task.name,
@@ -371,6 +382,7 @@ def _table(trained: Trained, temperatures: Mapping[str, float], recipe: Recipe) 
             "temperature": temperatures[task.name],
             "corpus": recipe.tasks[task.name].corpus,
             **({} if task.longest is None else {"longest": task.longest}),
+            **({"thresholds": thresholds[task.name]} if task.name in thresholds else {}),
         }
         for task in trained.tasks
     ]

@@ -89,17 +89,19 @@ def _types(chosen: Mapping[str, Chosen]) -> str:
         labels = sorted(found.table, key=found.mean, reverse=True)
         others = ", ".join(f"{label} {100 * found.mean(label):.1f}" for label in labels[1:4])
         behind = ", ".join(f"{head}/{type_}" for head, type_ in found.merge.used)
-        rows.append((name, labels[0], behind, f"{100 * found.mean(labels[0]):.1f}", others or "–"))
+        threshold = "–" if found.merge.threshold is None else f"{found.merge.threshold:.2f}"
+        rows.append((name, labels[0], behind, f"{100 * found.mean(labels[0]):.1f}", others or "–", threshold))
         if not found.mean(labels[0]):
             never.append(name)
     said = (
         "A plain type is made of heads by the rule with the best mean strict F1 over the development parts of all corpora that annotate it, "
         "each counting alike; a head speaks about the other corpora's text too. Corpora draw boundaries differently, so these means are below "
-        "what each head reaches at home."
+        "what each head reaches at home. The threshold is the score with the best such mean, from which on a type is given out by default; types without one were never right "
+        "there and are left out unless asked for by name."
     )
     if never:
         said += f" Not to be counted on: {', '.join(never)}. None of their mentions there, if there were any, was found; corpora have few of them."
-    return said + "\n\n" + _table(("type", "rule", "heads behind it", "mean F1", "next best rules"), rows)
+    return said + "\n\n" + _table(("type", "rule", "heads behind it", "mean F1", "next best rules", "threshold"), rows)
 
 
 def _scores(run: Path, gate: Gate) -> str:

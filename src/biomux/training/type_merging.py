@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
-    from biomux.engine.entity_types import Curve
     from biomux.tasks.tagging import Tagging
 
 
@@ -55,20 +54,30 @@ def choose(
             table[label][head] = (found["strict"].f1, found["overlap"].f1)
     chosen = Chosen(next(iter(rules.values())), table)
     best = max(rules, key=chosen.mean)
-    return replace(chosen, merge=replace(rules[best], curve=_curve(name, rules[best], sources, development)))
+    answers = _answers(name, rules[best], sources, development)
+    curve = calibrate.curve(sum(answers, calibrate.Answers()))
+    return replace(chosen, merge=replace(rules[best], curve=curve, threshold=calibrate.best_threshold(answers)))
 
 
 def choose_all(
-    annotator: Annotator, documents: Mapping[str, Sequence[Document]], types: Mapping[str, Sequence[str]]
+    annotator: Annotator,
+    documents: Mapping[str, Sequence[Document]],
+    types: Mapping[str, Sequence[str]],
+    *,
+    levels: Mapping[str, int] | None = None,
 ) -> dict[str, Chosen]:
-    """The best rule for each plain type of a recipe (type → sources such as "bc5cdr/Chemical"), from each head's development documents."""
+    """The best rule and threshold for each plain type of a recipe (type → sources such as "bc5cdr/Chemical"), from each head's development documents."""
     sources = {name: _sources(name, written, annotator.tasks) for name, written in types.items()}
     development: dict[str, list[tuple[Document, Document]]] = {}
     for head in {head for found in sources.values() for head, _ in found}:
         gold = documents.get(head, ())
         bare = (replace(document, spans=(), relations=()) for document in gold)
-        development[head] = list(zip(gold, annotator.annotate(bare, heads=annotator.heads), strict=True))
-    return {name: choose(name, found, development) for name, found in sources.items()}
+        development[head] = list(zip(gold, annotator.annotate(bare, heads=annotator.heads, threshold=0), strict=True))
+    chosen = {name: choose(name, found, development) for name, found in sources.items()}
+    for name, level in (levels or {}).items():
+        if name in chosen:
+            chosen[name] = replace(chosen[name], merge=replace(chosen[name].merge, level=level))
+    return chosen
 
 
 def of_heads(types: Mapping[str, Sequence[str]], left_out: Sequence[str]) -> dict[str, list[str]]:
@@ -89,6 +98,7 @@ def to_json(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
             "rule": found.merge.rule,
             "threshold": found.merge.threshold,
             "calibration": [list(point) for point in found.merge.curve],
+            **({"level": found.merge.level} if found.merge.level else {}),
         }
         for name, found in chosen.items()
     }
@@ -117,20 +127,24 @@ def _only(document: Document, types: set[str], name: str) -> Document:
     )
 
 
-def _curve(
+def _answers(
     name: str, rule: Merge, sources: Sequence[Source], development: Mapping[str, Sequence[tuple[Document, Document]]]
-) -> Curve:
-    """From which score on the rule's mentions are how precise, over all the development documents of the type."""
-    scores: list[float] = []
-    right: list[bool] = []
+) -> list[calibrate.Answers]:
+    """What the rule finds in the development documents of each corpus of the type."""
+    corpora = []
     for head in dict.fromkeys(head for head, _ in sources):
         own = {type_ for source, type_ in sources if source == head}
+        scores: list[float] = []
+        right: list[bool] = []
+        wanted = 0
         for gold, said in development[head]:
             places = {(span.start, span.end) for span in _only(gold, own, name).spans}
+            wanted += len(places)
             for span in merge(said.spans, [rule]):
                 scores.append(span.score or 0.0)
                 right.append((span.start, span.end) in places)
-    return calibrate.curve(calibrate.Answers(tuple(scores), tuple(right)))
+        corpora.append(calibrate.Answers(tuple(scores), tuple(right), wanted))
+    return corpora
 
 
 def _sources(name: str, written: Sequence[str], tasks: Sequence[Tagging]) -> tuple[Source, ...]:

@@ -1,8 +1,9 @@
 """heads.json, types.json and calibration.json of a bundle: what its columns mean. Checked to the last value.
 
-heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature", "corpus", "longest"}…], "specials": {"pad", "before", "after"}, "limit"}
-               "longest" is there where sentences of more words than that are split before they are read; "corpus" for `biomux evaluate`
-types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration"}}: see `biomux.engine.entity_types`
+heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature", "corpus", "longest", "thresholds"}…], "specials": {"pad", "before", "after"}, "limit"}
+               "longest" is there where sentences of more words than that are split before they are read; "corpus" for `biomux evaluate`;
+               "thresholds" {type: score, or null if never right} are those of calls which give none; bundles of Biomux 0.1.0 have none
+types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration", "level"}}: see `biomux.engine.entity_types`
 calibration.json {head: {type: [[score, precision]…]}}: the scores rise; the precision is that of development data from each on
 """
 
@@ -45,12 +46,14 @@ class HeadTable:
     temperatures: dict[str, float]
     specials: Specials
     limit: int
+    thresholds: dict[entity_types.Source, float | None]
 
 
 def heads(content: bytes, facts: Facts, *, where: str = "heads.json") -> HeadTable:
     """The table of heads, where it fits the graph."""
     table = Fields.of(parse(content, where), where=where, code="BX511")
     tasks, columns, temperatures = [], {}, {}
+    thresholds: dict[entity_types.Source, float | None] = {}
     at = 0
     for index, value in enumerate(table.several("heads", most=MOST_HEADS)):
         head = Fields.of(value, where=f"{where} → heads → {index}", code="BX511")
@@ -58,6 +61,8 @@ def heads(content: bytes, facts: Facts, *, where: str = "heads.json") -> HeadTab
         if task.name in columns:
             head.refuse(f"two heads are called {task.name!r}")
         temperatures[task.name] = head.number("temperature", low=COLDEST, high=HOTTEST, code="BX513")
+        if "thresholds" in head.values:
+            thresholds |= _thresholds(head.object("thresholds"), task)
         stated = head.several("columns", most=2)
         if "corpus" in head.values:  # for `biomux evaluate`; the engine does without
             head.text("corpus", longest=LONGEST_NAME)
@@ -79,7 +84,7 @@ def heads(content: bytes, facts: Facts, *, where: str = "heads.json") -> HeadTab
     table.end()
     if padded(limit + 2) > facts.positions:
         table.refuse(f"windows of {limit} pieces do not fit the encoder's {facts.positions} positions", code="BX514")
-    return HeadTable(tuple(tasks), columns, temperatures, specials, limit)
+    return HeadTable(tuple(tasks), columns, temperatures, specials, limit, thresholds)
 
 
 def _task(head: Fields) -> Tagging:
@@ -95,6 +100,16 @@ def _task(head: Fields) -> Tagging:
         head.refuse(f"heads of kind {kind!r} and scheme {scheme!r} are not known to this version")
     longest = head.whole("longest", low=1, high=MOST_WORDS) if "longest" in head.values else None
     return Tagging(name, tuple(own), "bio" if scheme == "bio" else "bioes", longest=longest)
+
+
+def _thresholds(fields: Fields, task: Tagging) -> dict[entity_types.Source, float | None]:
+    found = fields.entries(most=MOST_TYPES, longest=LONGEST_NAME)
+    for type_, score in found:
+        if type_ not in task.types:
+            fields.refuse(f"the head has no type {type_!r}")
+        if score is not None:
+            fields.number(type_, low=0, high=1, code="BX513")
+    return {(task.name, type_): None if score is None else float(score) for type_, score in found}
 
 
 def _specials(fields: Fields, facts: Facts) -> Specials:
@@ -114,7 +129,9 @@ def plain_types(content: bytes, tasks: Sequence[Tagging], *, where: str = "types
         if "rule" in entry.values:
             entry.text("rule", longest=16)
         if "threshold" in entry.values:
-            entry.number("threshold", low=0, high=1)
+            entry.number_or_none("threshold", low=0, high=1)
+        if "level" in entry.values:
+            entry.whole("level", low=0, high=entity_types.HIGHEST_LEVEL)
         if "calibration" in entry.values:
             _curve(entry.several("calibration", most=MOST_THRESHOLDS), entry.where)
         entry.end()

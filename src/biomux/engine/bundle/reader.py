@@ -84,6 +84,7 @@ class Bundle:
     limit: int
     merges: dict[str, Merge]
     curves: dict[tuple[str, str], Curve]
+    thresholds: dict[tuple[str, str], float | None]
 
 
 def read(folder: Path) -> Bundle:
@@ -118,6 +119,7 @@ def read(folder: Path) -> Bundle:
         limit=table.limit,
         merges=merges,
         curves=curves,
+        thresholds=table.thresholds,
     )
 
 

@@ -57,6 +57,10 @@ class Fields:
             self.refuse(f"{key!r} is no number from {low} to {high}", code=code)
         return float(value)
 
+    def number_or_none(self, key: str, *, low: float, high: float) -> float | None:
+        """A number within bounds, or null."""
+        return None if self._take(key) is None else self.number(key, low=low, high=high)
+
     def several(self, key: str, *, most: int) -> list[Any]:
         """A list of limited length."""
         value = self._take(key)
