@@ -61,7 +61,8 @@ def test_one_file_holds_every_document_in_order(source: Path, tmp_path: Path) ->
     assert [(document.id, document.text) for document in done] == [(d.id, d.text) for d in documents()]
     assert tally.documents == 60
     assert sum(tally.entities.values()) == sum(len(document.spans) for document in done) > 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.jsonl.biomux", "in", "out.jsonl"]
+    assert [path.name for path in (tmp_path / ".out.jsonl.biomux").iterdir()] == ["manifest.json"]
 
 
 @pytest.mark.parametrize("part_size", [1, 300, 10**9])
@@ -125,17 +126,112 @@ def test_convert_makes_the_same_table_of_entities(source: Path, tmp_path: Path, 
     [
         ("out/", "text", "BX120: format 'text' cannot hold entities"),
         ("out.medline.xml", None, "BX120: format 'medline' cannot hold entities"),
-        ("there", "brat", "BX002: .*the target folder already exists"),
-        ("file.brat", None, "BX002: .*the target folder already exists"),
     ],
 )
 def test_a_target_that_cannot_hold_entities_is_refused_before_the_work(
     tmp_path: Path, target: str, format: str | None, message: str
 ) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "file.brat").write_text("mine")
     with pytest.raises(UsageError, match=message):
         goal(f"{tmp_path}/{target}", format)
+
+
+@pytest.mark.parametrize(
+    ("target", "format", "message"),
+    [
+        ("there", "brat", "already exists and holds other things: mine.doc"),
+        ("file.brat", None, "already exists and is a file"),
+        ("out.jsonl", None, None),
+        ("brat", "brat", None),
+    ],
+)
+def test_an_output_that_exists_is_refused_before_the_work_unless_it_may_be_overwritten(
+    source: Path, tmp_path: Path, target: str, format: str | None, message: str | None
+) -> None:
+    for name in ("there", "brat"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "there" / "mine.doc").write_text("mine")
+    (tmp_path / "brat" / "old.ann").write_text("")
+    for name in ("file.brat", "out.jsonl"):
+        (tmp_path / name).write_text("mine")
+    before = contents(tmp_path)
+    steps: list[Step] = []
+    with pytest.raises(UsageError, match=r"BX004: .*already exists; replace it with --overwrite, or name another"):
+        annotate(source, tmp_path / target, format=format, listen=steps.append)
+    if message:
+        with pytest.raises(UsageError, match=f"BX004: .*{message}"):
+            annotate(source, tmp_path / target, format=format, listen=steps.append, overwrite=True)
+    assert contents(tmp_path) == before
+    assert steps == []
+    if not message:
+        annotate(source, tmp_path / target, format=format, overwrite=True)
+        assert len(list(formats.read(tmp_path / target))) == 60
+
+
+@pytest.mark.parametrize(("target", "format"), [("out.jsonl", None), ("out.bioc.xml", None), ("out", "brat")])
+def test_a_finished_job_given_again_has_nothing_to_do(
+    source: Path, tmp_path: Path, target: str, format: str | None
+) -> None:
+    steps: list[Step] = []
+    first = annotate(source, tmp_path / target, format=format)
+    before = contents(tmp_path)
+    assert annotate(source, tmp_path / target, format=format, listen=steps.append) == first
+    assert steps == []
+    assert contents(tmp_path) == before
+    for options in ({"settings": RuleSettings(types=("Disease",))}, {"restart": True}):
+        with pytest.raises(UsageError, match=r"BX004: .*already exists: a finished job"):
+            annotate(source, tmp_path / target, format=format, **options)
+    assert contents(tmp_path) == before
+    annotate(source, tmp_path / target, format=format, overwrite=True, listen=steps.append)
+    assert steps
+    assert contents(tmp_path) == before
+
+
+def test_an_output_that_was_changed_or_taken_away_is_not_finished(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    annotate(source, out)
+    whole = out.read_bytes()
+    out.write_bytes(whole + b"mine")
+    with pytest.raises(UsageError, match=r"BX004: .*already exists; replace it"):
+        annotate(source, out)
+    out.unlink()
+    annotate(source, out)
+    assert out.read_bytes() == whole
+
+
+def test_a_part_that_is_gone_from_a_finished_folder_is_told(source: Path, tmp_path: Path) -> None:
+    annotate(source, f"{tmp_path / 'out'}/")
+    (tmp_path / "out" / "part-00001.jsonl").unlink()
+    with pytest.raises(AnnotateError, match=r"BX605: .*part-00001\.jsonl of the finished job is gone.*--overwrite"):
+        annotate(source, f"{tmp_path / 'out'}/")
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_overwriting_that_was_stopped_is_resumed(source: Path, tmp_path: Path, folder: bool) -> None:
+    out = f"{tmp_path / 'out'}/" if folder else tmp_path / "out.jsonl"
+    annotate(source, out, settings=RuleSettings(types=("Disease",)))
+    with pytest.raises(Stopped):
+        annotate(source, out, overwrite=True, listen=stop_after(3))
+    steps: list[Step] = []
+    annotate(source, out, overwrite=True, listen=steps.append)
+    assert [step.fresh for step in steps[:4]] == [False, False, False, True]
+    annotate(source, tmp_path / "usual.jsonl")
+    assert [d.spans for d in formats.read(out)] == [d.spans for d in formats.read(tmp_path / "usual.jsonl")]
+
+
+@pytest.mark.parametrize(("target", "format"), [("out.jsonl", None), ("out", "brat")])
+def test_a_run_that_ended_when_its_output_was_in_place_is_resumed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, format: str | None
+) -> None:
+    def killed(*arguments: Any, **options: Any) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched:
+        patched.setattr("biomux.annotate.job.finish", killed)
+        with pytest.raises(Stopped):
+            annotate(source, tmp_path / target, format=format)
+    assert (tmp_path / target).exists()
+    annotate(source, tmp_path / target, format=format)
+    assert len(list(formats.read(tmp_path / target))) == 60
 
 
 def test_two_workers_make_the_same_bytes(tmp_path: Path, source: Path) -> None:
@@ -180,7 +276,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(source: Path, tmp_path: Path, fo
     else:
         assert (tmp_path / "out.jsonl").read_bytes() == (place / "out.jsonl").read_bytes()
     hidden = [path.name for path in tmp_path.rglob(".*")]
-    assert hidden == ([".biomux", ".biomux"] if folder else [])
+    assert hidden == ([".biomux", ".biomux"] if folder else [".out.jsonl.biomux", ".out.jsonl.biomux"])
 
 
 def test_a_part_whose_file_is_cut_short_is_made_again(source: Path, tmp_path: Path) -> None:
@@ -214,9 +310,9 @@ def test_a_whole_folder_is_left_alone_and_another_job_is_refused(source: Path, t
     assert annotate(source, out, listen=steps.append) == tally
     assert steps == []
     assert contents(tmp_path / "out") == before
-    with pytest.raises(AnnotateError, match="--part-size"):
+    with pytest.raises(UsageError, match=r"BX004: .*--part-size"):
         annotate(source, out, part_size=700)
-    annotate(source, out, part_size=10**6, restart=True)
+    annotate(source, out, part_size=10**6, overwrite=True)
     assert set(contents(tmp_path / "out")) == {"part-00000.jsonl", ".biomux/manifest.json"}
 
 
@@ -266,10 +362,10 @@ def test_failures_are_listed_and_the_rest_goes_on(source: Path, tmp_path: Path) 
     told = [json.loads(line) for line in (tmp_path / "out.jsonl.errors.jsonl").read_text().splitlines()]
     assert [(error["id"], error["code"]) for error in told] == [(None, "BX117"), ("gap", "BX602")]
     assert told[0]["where"].endswith("documents.jsonl:61")
-    tally = annotate(source, tmp_path / "out.jsonl")
+    tally = annotate(source, tmp_path / "out.jsonl", overwrite=True)
     assert (tally.documents, tally.failed, tally.read < tally.characters) == (61, 1, True)
     formats.write(documents(), source)
-    annotate(source, tmp_path / "out.jsonl")
+    annotate(source, tmp_path / "out.jsonl", overwrite=True)
     assert not (tmp_path / "out.jsonl.errors.jsonl").exists()
 
 
@@ -287,7 +383,7 @@ def test_a_part_may_be_made_twice(tmp_path: Path) -> None:
 def test_a_link_stays_a_link(source: Path, tmp_path: Path) -> None:
     (tmp_path / "real.jsonl").write_text("old")
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "real.jsonl")
-    annotate(source, tmp_path / "link.jsonl")
+    annotate(source, tmp_path / "link.jsonl", overwrite=True)
     assert (tmp_path / "link.jsonl").is_symlink()
     assert len(list(formats.read(tmp_path / "real.jsonl"))) == 60
 
@@ -367,7 +463,7 @@ def test_a_stopped_run_goes_on_with_its_own_runtime(source: Path, tmp_path: Path
     steps: list[Step] = []
     annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), listen=steps.append)
     assert not steps
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), restart=True)
+    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), overwrite=True)
     assert runtime_of(tmp_path / "out") == "onnxruntime"
 
 
@@ -426,13 +522,13 @@ def test_workers_use_the_runtime_that_was_chosen(source: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     "content", [b"", b"[1]", b"{}", b'{"job": {}}', b'{"job": 1, "tally": 2, "parts": 3}', b"\xff"]
 )
-def test_a_damaged_note_is_told_and_restarting_begins_anew(source: Path, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_note_is_told_and_overwriting_begins_anew(source: Path, tmp_path: Path, content: bytes) -> None:
     annotate(source, f"{tmp_path / 'out'}/")
     before = contents(tmp_path / "out")
     (tmp_path / "out" / ".biomux" / "manifest.json").write_bytes(content)
-    with pytest.raises(AnnotateError, match=r"BX605.*damaged"):
+    with pytest.raises(AnnotateError, match=r"BX605.*damaged; begin anew with --overwrite"):
         annotate(source, f"{tmp_path / 'out'}/")
-    annotate(source, f"{tmp_path / 'out'}/", restart=True)
+    annotate(source, f"{tmp_path / 'out'}/", overwrite=True)
     assert contents(tmp_path / "out") == before
 
 

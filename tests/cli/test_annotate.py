@@ -234,7 +234,7 @@ def test_a_job_says_what_it_did_and_what_was_there(
     assert annotate(*arguments) == 0
     assert "20 documents, 180 words" in capsys.readouterr().err
     assert annotate(*arguments) == 0
-    assert "nothing to do: it is there and whole" in capsys.readouterr().err
+    assert "already finished: nothing to do" in capsys.readouterr().err
     assert len(list(formats.read(tmp_path / "out"))) == 20
 
 

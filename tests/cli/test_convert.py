@@ -130,7 +130,12 @@ def test_a_format_of_several_files_makes_a_new_folder(here: Path, capsys: pytest
     assert convert("a.tsv", "out/", "--to", "brat") == 0
     assert {path.suffix for path in (here / "out").iterdir()} == {".txt", ".ann"}
     assert convert("a.tsv", "out/", "--to", "brat") == 2
-    assert "exists already" in told(capsys)
+    assert "error: BX004: out: already exists; replace it with --overwrite, or name another" in told(capsys)
+    assert convert("a.tsv", "out/", "--to", "brat", "--overwrite") == 0
+    (here / "out/thesis.doc").write_text("mine")
+    assert convert("a.tsv", "out/", "--to", "brat", "--overwrite") == 2
+    assert "error: BX004: out: already exists and holds other things: thesis.doc" in told(capsys)
+    (here / "out/thesis.doc").unlink()
     assert convert("out", "back.jsonl") == 0
     assert [span.type for span in next(formats.read("back.jsonl")).spans] == ["gene", "species"]
     assert convert("a.tsv", "-", "--to", "brat") == 2
@@ -147,7 +152,7 @@ def test_two_files_that_would_become_one_are_refused(here: Path, capsys: pytest.
 
 def test_a_target_among_its_sources_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "all.jsonl").write_text(GOOD % 1)
-    assert convert(".", "all.jsonl") == 2
+    assert convert(".", "all.jsonl", "--overwrite") == 2
     assert "the target is one of the sources" in told(capsys)
     assert ids("all.jsonl") == ["1"]
 
@@ -188,7 +193,7 @@ def test_a_link_stays_a_link(here: Path) -> None:
     (here / "far").mkdir()
     (here / "far/real.jsonl").write_text("")
     (here / "link.jsonl").symlink_to(here / "far/real.jsonl")
-    assert convert("a.tsv", "link.jsonl") == 0
+    assert convert("a.tsv", "link.jsonl", "--overwrite") == 0
     assert (here / "link.jsonl").is_symlink()
     assert ids(here / "far/real.jsonl") == ["a:1"]
 
@@ -197,10 +202,25 @@ def test_options_reach_the_format(here: Path, capsys: pytest.CaptureFixture[str]
     (here / "a.tsv").write_text("TP53\tB\nis\tO\n\n")
     assert convert("a.tsv", "a.jsonl", "--option", "type=gene") == 0
     assert [span.type for span in next(formats.read("a.jsonl")).spans] == ["gene"]
-    assert convert("a.tsv", "a.jsonl", "-O", "tpye=gene") == 2
+    assert convert("a.tsv", "b.jsonl", "-O", "tpye=gene") == 2
     assert "format 'conll' has no option 'tpye'; one of: type" in told(capsys)
     assert convert("a.tsv", "a.jsonl", "-O", "type") == 2
     assert convert("a.jsonl", "b.jsonl", "-O", "type=gene") == 2
+
+
+@pytest.mark.parametrize("option", ["goal", "--skipped", "--lost"])
+def test_what_exists_is_not_replaced_unless_that_is_asked_for(
+    here: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    (here / "a.tsv").write_text(CONLL)
+    (here / "mine").write_text("mine")
+    goal = "mine" if option == "goal" else "new"
+    asked = ["a.tsv", goal, "--to", "jsonl", "--on-error", "skip", *([] if option == "goal" else [option, "mine"])]
+    assert convert(*asked) == 2
+    assert "error: BX004: mine: already exists; replace it with --overwrite, or name another" in told(capsys)
+    assert (here / "mine").read_text() == "mine"
+    assert convert(*asked, "--overwrite") == 0
+    assert (here / "mine").read_text() != "mine"
 
 
 def test_a_malformed_record_stops_and_leaves_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -252,3 +252,30 @@ def test_options_of_formats_reach_the_readers(tmp_path: Path, capsys: pytest.Cap
     assert '"gene"' in capsys.readouterr().out
     assert run(["score", str(gold), str(said), "-O", "tpye=gene"]) == 2
     assert "no format that was read has an option 'tpye'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "report"])
+def test_a_folder_that_exists_is_replaced_only_if_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    if command == "compare":
+        pytest.importorskip("scikit_posthocs", reason="the extra 'report' is not installed")
+    gold, out, scores = tmp_path / "gold.jsonl", tmp_path / "out", tmp_path / "scores"
+    formats.write([Document("1", "aspirin", spans=(Span(0, 7, "drug"),))], gold)
+    assert run(["score", str(gold), str(gold), "-o", str(scores)]) == 0
+    asked = {
+        "score": ["score", str(gold), str(gold)],
+        "compare": ["compare", "--published", "E:1,2"],
+        "report": ["report", str(scores)],
+    }[command] + ["-o", str(out)]
+    assert run(asked) == 0
+    before = {path.relative_to(out) for path in out.rglob("*")}
+    assert run(asked) == 2
+    assert (
+        f"error: BX004: {out}: already exists; replace it with --overwrite, or name another" in capsys.readouterr().err
+    )
+    assert run([*asked, "--overwrite"]) == 0
+    assert {path.relative_to(out) for path in out.rglob("*")} == before
+    (out / "thesis.doc").write_text("mine")
+    assert run([*asked, "--overwrite"]) == 2
+    assert f"BX004: {out}: already exists and holds other things: thesis.doc" in capsys.readouterr().err

@@ -19,7 +19,7 @@ import biomux
 from biomux.document import Document
 from biomux.engine.bundle import reader, verify
 from biomux.engine.load import load
-from biomux.errors import BiomuxError, BundleError, CorpusError, TrainingError
+from biomux.errors import BiomuxError, BundleError, CorpusError, TrainingError, UsageError
 from biomux.tasks.crf_decoding import Chained
 from biomux.training import calibrate, quantization_check
 from biomux.training.export import export
@@ -293,8 +293,18 @@ def test_a_missing_corpus_is_told(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_target_that_exists_is_left_alone(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="BX504"):
+    with pytest.raises(UsageError, match="BX004"):
         export(run, tmp_path, measure=False)
+
+
+def test_a_bundle_is_replaced_if_that_is_asked_for_and_nothing_else_is(run: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    export(run, bundle, measure=False)
+    export(run, bundle, measure=False, overwrite=True)
+    (bundle / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"BX004: .*holds other things: thesis\.txt"):
+        export(run, bundle, measure=False, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,17 @@
 """A job: inputs, settings and a target, and the folder in which its parts are made until it is whole.
 
     OUT/ (a folder)                           OUT (a file)
-    ├── part-00000.jsonl                      .OUT.biomux/       until whole
-    ├── …                                     ├── job.json
-    └── .biomux/                              ├── part-00000.jsonl
-        ├── job.json             until whole  ├── part-00000.json
-        ├── part-00000.json      until whole  └── …
-        └── manifest.json        when whole
+    ├── part-00000.jsonl                      .OUT.biomux/
+    ├── …                                     ├── job.json              until whole
+    └── .biomux/                              ├── part-00000.jsonl      until whole
+        ├── job.json             until whole  ├── part-00000.json       until whole
+        ├── part-00000.json      until whole  ├── …
+        └── manifest.json        when whole   └── manifest.json         when whole
 
 Documents that failed are told in OUT.errors.jsonl beside it. So a folder holds nothing but documents to those who read it.
 
-`job.json` says what the job is. A run that finds one goes on with it if it is the same job, and refuses otherwise.
+`job.json` says what the job is. A run that finds one resumes it if it is the same job, and refuses otherwise. `manifest.json` says what was finished: the same job
+given again has nothing to do, and any other needs `--overwrite`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
 from biomux.errors import AnnotateError, UsageError
-from biomux.formats import target
+from biomux.formats import must_be_new, target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from biomux.annotate.settings import Settings
 
 MANIFEST = "manifest.json"
+FINISHING = "finishing.json"
 BEFORE = "onnxruntime"
 """The runtime of jobs that do not name one: they were begun when there was no other."""
 
@@ -73,8 +75,6 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
         raise UsageError("BX001", "--gzip is for folders of parts", hint="let the name of a file end in .gz")
     chosen = for_entities(formats.get(format or "jsonl") if folder or format else _by_name(path))
     parts = folder and chosen.write is not None
-    if chosen.write is None and (path.exists() or path.is_symlink()):
-        raise UsageError("BX002", "the target folder already exists", where=where, hint="remove it or name another")
     return Goal(_real(path), chosen.name, parts, chosen.suffixes[0] + (".gz" if gzip else ""))
 
 
@@ -103,19 +103,22 @@ def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int) 
 
 
 @contextmanager
-def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False) -> Iterator[bool]:
+def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False, overwrite: bool = False) -> Iterator[bool]:
     """The job's work folder, made or gone on with, held against other runs. True if there is work left to do.
 
     A folder in which no part was made is taken away again when the run fails.
     """
     _must_be_ours(goal)
-    if restart:
-        discard(goal)
-    if goal.manifest.is_file():
-        _must_be_same(noted(goal.manifest, "job", "tally", "parts")["job"], described, goal)
+    if not overwrite and _is_finished(goal):
+        _must_be_same_finished(described, goal, restart=restart)
         clear(goal)
         yield False
         return
+    if not goal.parts and not _is_finishing(goal):
+        chosen = formats.get(goal.format)
+        must_be_new(goal.path, overwrite=overwrite, folder=chosen.write is None, ours=chosen.files)
+    if restart or goal.manifest.is_file():
+        discard(goal)
     fresh = goal.parts and not goal.path.exists()
     try:
         goal.work.mkdir(parents=goal.parts, exist_ok=True)
@@ -148,13 +151,27 @@ def begun_with(goal: Goal) -> str | None:
     return None
 
 
+def finishing(goal: Goal, output: Path) -> None:
+    """Note what an output that is about to take its place looks like: should the run end right then, it is known as ours."""
+    with target(goal.work / FINISHING) as stream:
+        stream.write(json.dumps({"size": _size(output)}).encode() + b"\n")
+
+
+def finish(goal: Goal, described: dict[str, Any], *, tally: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    """Note that the job is whole, and take away what was needed only until then."""
+    with target(goal.manifest) as stream:
+        manifest = {"job": described, "tally": tally, "parts": parts, "size": None if goal.parts else _size(goal.path)}
+        stream.write(json.dumps(manifest, indent=1).encode() + b"\n")
+    clear(goal)
+
+
 def clear(goal: Goal) -> None:
     """Take away what was needed only until the job was whole."""
-    if not goal.parts:
-        shutil.rmtree(goal.work)
-        return
-    for leftover in (*goal.path.glob(".part-*.part"), *goal.work.iterdir()):
-        if leftover.name != MANIFEST:
+    leftovers = [*goal.work.iterdir(), *(goal.path.glob(".part-*.part") if goal.parts else ())]
+    for leftover in leftovers:
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        elif leftover.name != MANIFEST:
             leftover.unlink(missing_ok=True)
 
 
@@ -184,10 +201,45 @@ def noted(path: Path, *keys: str) -> dict[str, Any]:
     return kept
 
 
+def _is_finished(goal: Goal) -> bool:
+    """Whether a job was finished here. A file that is gone, or no longer what the job made, is none that was finished."""
+    if not goal.manifest.is_file():
+        return False
+    return goal.parts or noted(goal.manifest).get("size") == _size(goal.path)
+
+
+def _is_finishing(goal: Goal) -> bool:
+    """Whether the output is what a run that was stopped at its very end had put there."""
+    note = goal.work / FINISHING
+    return note.is_file() and noted(note).get("size") == _size(goal.path)
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size if path.is_file() else None
+
+
+def _must_be_same_finished(described: dict[str, Any], goal: Goal, *, restart: bool) -> None:
+    """A finished job that is not the one asked for stays. So does the same one, if a part of it is gone: that is told."""
+    kept = noted(goal.manifest, "job", "tally", "parts")
+    if restart or (other := _other_values(kept["job"], described)):
+        message = "already exists: a finished job" + ("" if restart else f" of other values: {other}")
+        raise UsageError(
+            "BX004", message, where=str(goal.path), hint="replace it with --overwrite, or name another target"
+        )
+    for part in kept["parts"]:
+        if _size(goal.path / Path(part["file"]).name) != part["size"]:
+            message = f"{part['file']} of the finished job is gone or has changed"
+            raise AnnotateError("BX605", message, where=str(goal.path), hint="make all again with --overwrite")
+
+
 def damaged(path: Path) -> AnnotateError:
     """The error for a note that says nothing."""
+    option = "--overwrite" if path.name == MANIFEST else "--restart"
     return AnnotateError(
-        "BX605", "what the run that is here noted is damaged", where=str(path), hint="begin anew with --restart"
+        "BX605", "what the run that is here noted is damaged", where=str(path), hint=f"begin anew with {option}"
     )
 
 
@@ -221,14 +273,18 @@ def _must_be_ours(goal: Goal) -> None:
         )
 
 
-def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
+def _other_values(kept: dict[str, Any], described: dict[str, Any]) -> str:
+    """The names of the values in which two jobs differ."""
     kept = {"--runtime": BEFORE, **kept}
     other = [name for name in {**kept, **described} if kept.get(name) != described.get(name)]
-    if other:
-        names = ", ".join({"biomux": "version of Biomux"}.get(name, name) for name in other)
+    return ", ".join({"biomux": "version of Biomux"}.get(name, name) for name in other)
+
+
+def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
+    if other := _other_values(kept, described):
         raise AnnotateError(
             "BX605",
-            f"the run that is here was of other values: {names}",
+            f"the run that is here was of other values: {other}",
             where=str(goal.path),
             hint="give the same command to go on with it, name another target, or begin anew with --restart",
         )

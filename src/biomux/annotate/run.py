@@ -42,14 +42,9 @@ class Step:
     fresh: bool
 
 
-def settled(
-    settings: Settings,
-    goal: Goal,
-    *,
-    restart: bool = False,
-) -> Settings:
-    """The settings with the runtime by name: of the run that is to go on, else as asked for."""
-    begun = None if restart else job.begun_with(goal)
+def settled(settings: Settings, goal: Goal, *, restart: bool = False, overwrite: bool = False) -> Settings:
+    """The settings with the runtime by name: of the run that is to be resumed, else as asked for."""
+    begun = None if restart or (overwrite and goal.manifest.is_file()) else job.begun_with(goal)
     named = settings.runtime != "auto"
     kept = settings if named or begun is None else replace(settings, runtime=begun)
     if begun is not None and goal.manifest.is_file():
@@ -76,6 +71,7 @@ def run(
     threads: int | None = None,
     part_size: int = CHARACTERS,
     restart: bool = False,
+    overwrite: bool = False,
     listen: Callable[[Step], None] = lambda _: None,
     on_loss: Callable[[Loss], None] = formats.ignore,
 ) -> Tally:
@@ -88,9 +84,9 @@ def run(
             "BX002", "the target is no ordinary file", where=str(goal.path), hint="use - or a pipe for that"
         )
     own = threads or max(1, usable_cores() // workers)
-    settings = settled(settings, goal, restart=restart)
+    settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     described = job.describe(inputs, settings, goal, part_size=part_size)
-    with job.opened(goal, described, restart=restart) as needed:
+    with job.opened(goal, described, restart=restart, overwrite=overwrite) as needed:
         if not needed:
             try:
                 return Tally.of_json(job.noted(goal.manifest, "tally")["tally"])
@@ -137,17 +133,15 @@ def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss
             {"file": part.file, "size": part.size, "sha256": part.sha256, "documents": part.tally.documents}
             for part in whole
         ]
-        with target(goal.manifest) as stream:
-            manifest = {"job": described, "tally": tally.to_json(), "parts": listed}
-            stream.write(json.dumps(manifest, indent=1).encode() + b"\n")
     else:
+        listed = []
         try:
             _join([goal.work / part.file for part in whole], goal, on_loss)
         except FormatError as error:
             kept = f"all is annotated and kept: biomux convert '{goal.work}/part-*.jsonl' TARGET writes it elsewhere"
             hint = f"{error.hint}; {kept}" if error.hint else kept
             raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
-    job.clear(goal)
+    job.finish(goal, described, tally=tally.to_json(), parts=listed)
     return tally
 
 
@@ -161,8 +155,9 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
     if formats.get(goal.format).write is None:
         writer = formats.get(goal.format).write_folder
         assert writer is not None
-        with folder_target(goal.path) as folder:
+        with folder_target(goal.path, overwrite=True, ours=formats.get(goal.format).files) as folder:
             writer(documents(), folder, on_loss=on_loss)
+            job.finishing(goal, folder)
         return
     joined = goal.work / "whole" / goal.path.name
     joined.parent.mkdir(exist_ok=True)
@@ -173,6 +168,7 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
                     shutil.copyfileobj(part, stream, 1 << 20)
         else:
             write(documents(), stream, format=goal.format, on_loss=on_loss)
+    job.finishing(goal, joined)
     joined.replace(goal.path)
 
 

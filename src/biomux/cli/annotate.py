@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from biomux import formats
-from biomux.cli.options import From, Id, OnError, Options, Text, complete_format, read_as
+from biomux.cli.options import From, Id, OnError, Options, Overwrite, Text, complete_format, read_as
 from biomux.cli.ui.display import note, progress, sentence
 from biomux.cli.ui.loss_tally import Losses, stop_at
 from biomux.errors import UsageError
@@ -132,8 +132,9 @@ def command(
     ] = OnError.skip,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the parts in a folder.")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew what was stopped, instead of going on with it.")
+        bool, typer.Option("--restart", help="Begin anew what was stopped, instead of resuming it.")
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Find genes, chemicals, diseases and more in texts and files.
 
@@ -145,7 +146,8 @@ def command(
     line. --plain gives text with entities in brackets, and --format tsv a table of entities, in both.
 
     With -o the work is done in parts, by several processes if --workers says so. A stopped run, even one that was killed, goes on where it
-    stopped when the same command is given again, and ends with the same bytes. If OUT is a folder the parts stay there.
+    stopped when the same command is given again, and ends with the same bytes. If OUT is a folder the parts stay there. A finished run that is given again has nothing to do; any other OUT that
+    already exists is replaced only with --overwrite.
 
     A document or file that fails (it cannot be read, or the output's format cannot hold it) is told, with -o also in OUT.errors.jsonl, and the rest goes on, unless
     --on-error stop is given. The exit code is 0 when all is done, 3 if a document or file failed, and 2 on an error that ended the run.
@@ -183,7 +185,7 @@ def command(
             goal=goal(output, format, gzip=gzip),
             reading=(reads, as_text),
             shape=(workers, threads, part_size),
-            restart=restart,
+            begin=(restart, overwrite),
             on_error=on_error,
         )
     else:
@@ -271,7 +273,7 @@ def _job(
     goal: Goal,
     reading: tuple[ReadAs, bool],
     shape: tuple[int, int | None, int],
-    restart: bool,
+    begin: tuple[bool, bool],
     on_error: OnError,
 ) -> int:
     """Annotate into a file or folder, in parts. How many documents failed."""
@@ -282,9 +284,10 @@ def _job(
 
     inputs = Inputs(arguments, reads=reading[0], texts=reading[1])
     workers, threads, part_size = shape
+    restart, overwrite = begin
     threads = threads or max(1, usable_cores() // workers)
     total = inputs.size()
-    settings = settled(settings, goal, restart=restart)
+    settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     _tell_imprecise(settings.left_out(), settings.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
     failures = _Failures(on_error)
@@ -313,6 +316,7 @@ def _job(
             threads=threads,
             part_size=part_size,
             restart=restart,
+            overwrite=overwrite,
             listen=listen,
             on_loss=losses,
         )
@@ -320,7 +324,7 @@ def _job(
     if kept:
         note(f"went on with a stopped run, of which {_count(kept, 'part was', 'parts were')} there")
     elif not words and tally.words:
-        note("nothing to do: it is there and whole")
+        note("already finished: nothing to do")
     losses.report()
     _tell_unread(inputs)
     tell(tally, words, seconds, unwritten=losses.spans)

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+
 if TYPE_CHECKING:
     from biomux.evaluation.compare import Result, System
+
+
+FILES = ("comparison.json", "ranks.svg")
+"""What a comparison is written to."""
 
 
 class Bars(StrEnum):
@@ -60,6 +66,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write comparison.json and ranks.svg here.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
     """Compare systems, and test whether they differ.
@@ -97,7 +104,7 @@ def command(
     if len(systems) < 1 or (len(systems) == 1 and len(systems[0].seeds) == 1 and not alone):
         raise UsageError("BX001", "there is nothing to compare", hint="name at least two folders, or --published")
     how: dict[str, Any] = {"matching": matching, "metric": metric, "samples": samples, "seed": seed, "alpha": alpha}
-    with folder_target(output) if output else nullcontext() as place:
+    with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         result = compare.compare_systems(systems, **how)
         found = contrasts(systems, alone, **how)
         told = {**result.to_json(), **({"baselines": [one.to_json() for one in found]} if alone else {})}

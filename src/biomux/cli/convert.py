@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from biomux import formats
-from biomux.cli.options import From, Id, OnError, Options, Text, complete_format, read_as
+from biomux.cli.options import From, Id, OnError, Options, Overwrite, Text, complete_format, read_as
 from biomux.cli.ui.display import note, progress
 from biomux.cli.ui.loss_tally import Deletions, Losses, Skips, stop_at
 from biomux.cli.ui.reading import Reading
@@ -74,6 +74,7 @@ def command(
         bool,
         typer.Option("--strict-loss", help="Fail, and write nothing, if the target format cannot hold everything."),
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Convert documents from one format to another.
 
@@ -86,7 +87,7 @@ def command(
 
     Of a folder, a readme or licence beside data is left out, and told. PMIDs that a MEDLINE file withdraws are counted and told.
     What the target format cannot hold is counted and told, one by one in --lost FILE. A target appears only when it is whole: an interrupted or failed
-    conversion leaves nothing behind. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
+    conversion leaves nothing behind. One that already exists is replaced only with --overwrite. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
 
     Examples:
 
@@ -107,7 +108,7 @@ def command(
         raise UsageError("BX001", "standard input can be read only once", hint="name - once")
     chosen = _target_format(goal, to)
     with ExitStack() as stack:
-        log = stack.enter_context(target(skipped)) if skipped else None
+        log = stack.enter_context(target(skipped, overwrite=overwrite)) if skipped else None
         skips = Skips(log) if on_error is OnError.skip else None
         deletions = Deletions(log)
         total = _stored_bytes(sources)
@@ -121,12 +122,14 @@ def command(
             on_deleted=deletions,
         )
         losses = Losses(
-            strict=strict_loss, at_once=goal == "-", log=stack.enter_context(target(lost)) if lost else None
+            strict=strict_loss,
+            at_once=goal == "-",
+            log=stack.enter_context(target(lost, overwrite=overwrite)) if lost else None,
         )
         if goal != "-" and chosen.write and _is_folder(goal):
-            _each_its_own(sources, Path(goal), chosen, reading, losses)
+            _each_its_own(sources, Path(goal), chosen, reading, losses, overwrite=overwrite)
         else:
-            _all_into_one(sources, goal, chosen, reading, losses)
+            _all_into_one(sources, goal, chosen, reading, losses, overwrite=overwrite)
     by_format = ", ".join(f"{count:,} {_files(count)} as {name}" for name, count in reading.formats.items())
     spans = reading.spans - losses.spans
     note(f"read {by_format or 'nothing'}; wrote {reading.count:,} documents with {spans:,} spans as {chosen.name}")
@@ -158,7 +161,9 @@ def _target_format(goal: str, to: str | None) -> Format:
     return chosen
 
 
-def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: Reading, losses: Losses) -> None:
+def _all_into_one(
+    wheres: list[str], goal: str, chosen: Format, reading: Reading, losses: Losses, *, overwrite: bool
+) -> None:
     def documents() -> Iterator[Document]:
         for _, source, found in reading.sources(wheres):
             if goal != "-" and Path(goal).is_file() and Path(source.name).exists() and Path(goal).samefile(source.name):
@@ -167,16 +172,18 @@ def _all_into_one(wheres: list[str], goal: str, chosen: Format, reading: Reading
 
     if chosen.write is None:
         assert chosen.write_folder is not None
-        with folder_target(Path(goal)) as folder, _refusals(reading):
+        with folder_target(Path(goal), overwrite=overwrite, ours=chosen.files) as folder, _refusals(reading):
             chosen.write_folder(documents(), folder, on_loss=losses)
             losses.must_be_none()
     else:
-        with _stdout() if goal == "-" else target(Path(goal)) as stream, _refusals(reading):
+        with _stdout() if goal == "-" else target(Path(goal), overwrite=overwrite) as stream, _refusals(reading):
             chosen.write(documents(), stream, on_loss=losses)
             losses.must_be_none()
 
 
-def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: Reading, losses: Losses) -> None:
+def _each_its_own(
+    wheres: list[str], folder: Path, chosen: Format, reading: Reading, losses: Losses, *, overwrite: bool
+) -> None:
     assert chosen.write is not None
     taken: dict[Path, str] = {}
     empty = 0
@@ -199,7 +206,7 @@ def _each_its_own(wheres: list[str], folder: Path, chosen: Format, reading: Read
             continue
         taken[path] = source.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with target(path) as stream, _refusals(reading):
+        with target(path, overwrite=overwrite) as stream, _refusals(reading):
             chosen.write(chain([first], documents), stream, on_loss=losses)
             losses.must_be_none()
     if empty:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -45,6 +47,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
     ] = None,
+    overwrite: Overwrite = False,
     card: Annotated[
         bool, typer.Option("--card", help="Write the scores into the card of the bundle that is scored.")
     ] = False,
@@ -127,7 +130,7 @@ def command(
         types=mapping.parse(",".join(map_)) if map_ else None,
         with_cross=cross,
     )
-    with folder_target(output) if output else nullcontext() as place:
+    with folder_target(output, overwrite=overwrite, ours=score_folder.FILES) if output else nullcontext() as place:
         with progress("scoring", total=_documents(planned, limit)) as bar:
             found = list(
                 evaluate.evaluate(

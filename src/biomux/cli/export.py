@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
 from biomux.errors import UsageError
 
 
@@ -37,6 +38,7 @@ def command(
     no_gate: Annotated[
         bool, typer.Option("--no-gate", help="Measure and calibrate nothing: needs no corpora; the card says so.")
     ] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Make a bundle of a run: what the engine annotates with.
 
@@ -77,6 +79,7 @@ def command(
         threads=threads,
         chosen_on=chosen_on,
         heads=None if heads is None else [name.strip() for name in heads.split(",") if name.strip()],
+        overwrite=overwrite,
         listen=note,
     )
     if measured.fp32:

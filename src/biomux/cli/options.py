@@ -48,6 +48,7 @@ Options = Annotated[
         help="An option of the format that is read (docs/formats.md names them); may be repeated.",
     ),
 ]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]
 
 
 def read_as(format: str | None, text: str | None, id: str | None, options: list[str] | None) -> ReadAs:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+
 
 def command(
     given: Annotated[
@@ -18,6 +20,7 @@ def command(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new folder for the page.")] = Path(
         "report"
     ),
+    overwrite: Overwrite = False,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,7 +53,7 @@ def command(
     from biomux.formats import folder_target
     from biomux.report import report
 
-    with folder_target(output) as place:
+    with folder_target(output, overwrite=overwrite, ours=report.FILES) as place:
         page, found = report.make(
             given, baselines=baseline or [], title=title, examples=examples, samples=samples, seed=seed, alpha=alpha
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biomux.cli.options import From, Id, Options, Text, read_as
+from biomux.cli.options import From, Id, Options, Overwrite, Text, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +60,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
     """Score predictions in files.
@@ -100,7 +101,10 @@ def command(
             hint = (error.hint or "").replace("--from", option)
             raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
 
-    with folder_target(output) if output else nullcontext() as place, progress("scoring") as bar:
+    with (
+        folder_target(output, overwrite=overwrite, ours=score_folder.FILES) if output else nullcontext() as place,
+        progress("scoring") as bar,
+    ):
         column = prediction_files.score_files(
             read(gold, gold_format, "--gold-format"),
             read(predicted, predicted_format, "--predicted-format"),

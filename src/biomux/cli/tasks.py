@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+FILES = ("map.json", "vectors.npy", "task-map.svg")
+"""What a map is written to."""
 
 app = typer.Typer(help="Compare the tasks of runs.", no_args_is_help=True)
 
@@ -30,6 +35,7 @@ def map_command(
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Write map.json, vectors.npy and task-map.svg here."),
     ] = None,
+    overwrite: Overwrite = False,
     examples: Annotated[int, typer.Option("--examples", min=1, help="Training examples of each task.")] = 100,
     corpora: Annotated[
         Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
@@ -55,7 +61,7 @@ def map_command(
 
     vectors: dict[str, Any] = {}
     found = gathered(runs, corpora, examples, keep=vectors)
-    with folder_target(output) if output else nullcontext() as place:
+    with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         if place is not None:
             from biomux.report.transfer_page import map_section
 

@@ -119,6 +119,10 @@ class ColumnWriter:
             self._counts.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
+FILES = ("scores.json", "*/predictions.jsonl", "*/counts.jsonl")
+"""What a folder of scores holds, as patterns."""
+
+
 def write_scores(folder: Path, content: Mapping[str, Any]) -> None:
     """Write `scores.json`."""
     (folder / "scores.json").write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

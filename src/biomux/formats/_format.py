@@ -132,6 +132,8 @@ class Format:
     """A Reader; `Callable[...]` because formats may take keyword-only options of their own."""
     write: Writer | None = None
     write_folder: FolderWriter | None = None
+    files: tuple[str, ...] = ()
+    """What `write_folder` makes, as patterns of names: a folder that holds only such files may be overwritten."""
     one_way: bool = False
     """What is written is an extract for other programs, without the text; what is read is something else."""
 

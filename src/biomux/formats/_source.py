@@ -12,6 +12,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -22,7 +23,7 @@ from biomux.formats._walk import LeftOut, Unread, folder_files, listed_files, st
 from biomux.formats._wide_encoding import refuse_wide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from biomux.formats._archive import Archive
 
@@ -246,8 +247,31 @@ def decode(raw: bytes, where: str) -> str:
         ) from None
 
 
+def must_be_new(path: Path, *, overwrite: bool, folder: bool = False, ours: Sequence[str] = ()) -> None:
+    """Refuse an output, a file or a `folder`, that already exists, unless it may be overwritten. A device or pipe may always be written to.
+
+    A folder is overwritten only if the name of every file in it, below the folder, matches one of the patterns `ours`: those of an output of the
+    same kind. Then nothing that we did not write can be lost.
+    """
+    if not path.is_dir() and not path.is_file():
+        return
+    if not overwrite:
+        raise _exists(path, "already exists", hint="replace it with --overwrite, or name another")
+    if folder is path.is_file():
+        raise _exists(path, f"already exists and is a {'file' if folder else 'folder'}", hint="name another")
+    for file in path.rglob("*") if folder else ():
+        name = file.relative_to(path).as_posix()
+        if (file.is_symlink() or not file.is_dir()) and not any(fnmatchcase(name, pattern) for pattern in ours):
+            message = f"already exists and holds other things: {name}"
+            raise _exists(path, message, hint="name another, or remove it yourself")
+
+
+def _exists(path: Path, message: str, *, hint: str) -> UsageError:
+    return UsageError("BX004", message, where=str(path), hint=hint)
+
+
 @contextmanager
-def target(path: Path) -> Iterator[BinaryIO]:
+def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
     """A file to write, gzipped if its name ends in `.gz`; it appears under its name only when whole.
 
     The same documents give the same bytes: gzip carries neither name nor time. A link stays a link, and what it points at is
@@ -256,6 +280,7 @@ def target(path: Path) -> Iterator[BinaryIO]:
     _parent_must_exist(path)
     if path.is_dir():
         raise UsageError("BX002", "the target is a folder", where=str(path), hint="name a file")
+    must_be_new(path, overwrite=overwrite)
     direct = path.exists() and not path.is_file()
     place = path.resolve() if path.is_symlink() and not direct else path
     scratch = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
@@ -282,15 +307,16 @@ def target(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def folder_target(path: Path) -> Iterator[Path]:
-    """A new folder to fill; it appears under its name only when whole."""
+def folder_target(path: Path, *, overwrite: bool = False, ours: Sequence[str] = ()) -> Iterator[Path]:
+    """A folder to fill; it appears under its name only when whole. One that exists is refused, or replaced as `must_be_new` says."""
     _parent_must_exist(path)
-    if path.exists():
-        raise UsageError("BX002", "the target folder exists already", where=str(path), hint="remove it or name another")
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    must_be_new(path, overwrite=overwrite, folder=True, ours=ours)
+    scratch, before = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.{end}") for end in ("part", "before"))
     try:
         scratch.mkdir()
         yield scratch
+        if path.exists():
+            path.rename(before)
         scratch.rename(path)
     except OSError as error:
         raise UsageError(
@@ -298,6 +324,9 @@ def folder_target(path: Path) -> Iterator[Path]:
         ) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        if before.exists() and not path.exists():
+            before.rename(path)
+        shutil.rmtree(before, ignore_errors=True)
 
 
 def _parent_must_exist(path: Path) -> None:

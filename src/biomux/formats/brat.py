@@ -239,5 +239,6 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=_sniff,
     read=read,
+    files=("*.ann", "*.txt"),
     write_folder=write_folder,
 )

@@ -139,5 +139,6 @@ FORMAT = Format(
     holds=HOLDS,
     sniff=sniff,
     read=read,
+    files=("*.txt",),
     write_folder=write_folder,
 )

@@ -97,6 +97,10 @@ def report(
     )
 
 
+FILES = ("report.html", "report.md", f"{FIGURES}/*.svg")
+"""What `write` makes, as patterns."""
+
+
 def write(page: Page, folder: Path) -> None:
     """Write report.html (whole in itself), report.md and figures/*.svg."""
     (folder / "report.html").write_text(html(page), encoding="utf-8", errors="backslashreplace")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,10 +21,11 @@ from biomux.engine.annotator import Annotator
 from biomux.engine.bundle import crf_transitions
 from biomux.engine.bundle import heads as head_table
 from biomux.engine.bundle import verify as verifying
-from biomux.engine.bundle.reader import FORMAT, MANIFEST, VERSION
+from biomux.engine.bundle.reader import FORMAT, MANIFEST, VERSION, read_manifest
 from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import Specials
 from biomux.errors import BundleError, TrainingError, UsageError
+from biomux.formats import folder_target, must_be_new
 from biomux.recipes.read import of_run
 from biomux.tasks import restored
 from biomux.tasks.crf_decoding import Chained, Transitions
@@ -96,17 +96,17 @@ def export(
     threads: int | None = None,
     chosen_on: Path | None = None,
     heads: Sequence[str] | None = None,
+    overwrite: bool = False,
     listen: Callable[[str], None] = lambda _: None,
 ) -> quantization_check.Gate:
-    """Write the best weights of a run as a bundle; the folder appears under its name only when whole.
+    """Write the best weights of a run as a bundle; the folder appears under its name only when whole. Another bundle is replaced only with `overwrite`.
 
     `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
     is the most development documents of a head, all by default. `types` are the plain types, as `biomux.engine.entity_types` describes them.
     `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
     those that are measured, and precision, temperatures, thresholds and merging are what suits them.
     """
-    if target.exists():
-        raise BundleError("BX504", "the target exists already", where=str(target), hint="remove it or name another")
+    must_be_new(target, overwrite=overwrite, folder=True, ours=_files(target))
     trained = read(run, heads=heads)
     recipe = of_run(run)
     judged = trained if chosen_on is None else _same_heads(read(chosen_on, heads=heads), trained, chosen_on)
@@ -156,7 +156,7 @@ def export(
         parts["types.json"] = _json(plain)
     if learned := crf_transitions.to_json(trained.tasks):
         parts["transitions.json"] = _json(learned)
-    _write(target, parts)
+    _write(target, parts, overwrite=overwrite)
     return measured
 
 
@@ -401,12 +401,18 @@ def _nested(curves: Mapping[tuple[str, str], Curve]) -> dict[str, Any]:
     return nested
 
 
-def _write(target: Path, parts: Mapping[str, bytes]) -> None:
-    """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
-    fresh = target.with_name(f".{target.name}.part")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
+def _files(folder: Path) -> tuple[str, ...]:
+    """The files of the bundle that is in a folder; none if there is none."""
     try:
+        return (MANIFEST, *read_manifest(folder).files)
+    except BundleError:
+        return ()
+
+
+def _write(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
+    """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with folder_target(target, overwrite=overwrite, ours=_files(target)) as fresh:
         files = {}
         for name, content in sorted(parts.items()):
             (fresh / name).write_bytes(content)
@@ -416,9 +422,6 @@ def _write(target: Path, parts: Mapping[str, bytes]) -> None:
         for check in verifying.verify(fresh):
             if check.error is not None:
                 raise check.error
-        fresh.rename(target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _json(value: Any) -> bytes:
