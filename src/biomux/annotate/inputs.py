@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from biomux import formats
 from biomux.document import Document
 from biomux.errors import BiomuxError, FormatError, UnreadableError, UsageError
-from biomux.formats import ReadAs, files, ignore_unread, is_archive, json_records, of_source, position, stored_size
+from biomux.formats import (
+    ReadAs,
+    UniqueStems,
+    files,
+    ignore_unread,
+    is_archive,
+    json_records,
+    of_source,
+    position,
+    stored_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,9 +68,11 @@ class Inputs:
     withdrawn: int = 0
     """Documents that a MEDLINE file says are withdrawn."""
     _behind: int = 0
+    _stems: UniqueStems = field(init=False)
     _open: BinaryIO | None = None
 
     def __post_init__(self) -> None:
+        self._stems = UniqueStems([argument for argument in self.arguments if not self._is_text(argument)])
         if list(self.arguments).count("-") > 1 and not self.texts:
             raise UsageError("BX001", "standard input can be read only once", hint="name - once")
 
@@ -122,9 +134,9 @@ class Inputs:
     def _of_place(self, path: Path | str) -> Iterator[Document]:
         """The documents of a file or of every member of an archive: one that fails takes no other with it."""
         try:
-            for source in formats.sources(path, on_left_out=self.left_out.append):
+            for source in formats.sources(path, on_left_out=self.left_out.append, unique_members=True):
                 try:
-                    yield from self._documents(source)
+                    yield from self._documents(self._stems.of(source))
                 except Exception as error:
                     self.on_error(of_source(error, source))
         except (FormatError, UnreadableError) as error:  # an archive that cannot be opened

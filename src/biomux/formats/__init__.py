@@ -35,6 +35,7 @@ from biomux.formats._source import (
     stored_size,
     target,
 )
+from biomux.formats._unique_stems import UniqueStems
 from biomux.formats._walk import ignore_unread
 from biomux.formats._wide_encoding import wide_encoding
 
@@ -54,6 +55,7 @@ __all__ = [
     "ReadAs",
     "Source",
     "Tally",
+    "UniqueStems",
     "features",
     "files",
     "folder_target",
@@ -270,8 +272,9 @@ def read(
     The first malformed record raises FormatError, a folder or link that cannot be read UnreadableError; give an `on_error` that returns
     (`errors.append`) to go on with the next.
     """
-    for source in sources(where, on_unread=cast("Unread", on_error)):
-        yield from read_source(source, format=format, on_error=on_error, **options)
+    stems = UniqueStems([where])
+    for source in sources(where, on_unread=cast("Unread", on_error), unique_members=True):
+        yield from read_source(stems.of(source), format=format, on_error=on_error, **options)
 
 
 def write(

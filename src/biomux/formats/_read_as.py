@@ -69,7 +69,8 @@ class ReadAs:
 
     def read(self, where: str) -> Iterator[Document]:
         """The documents behind a path, as `formats.read` gives them."""
-        for source in formats.sources(where):
+        stems = formats.UniqueStems([where])
+        for source in map(stems.of, formats.sources(where, unique_members=True)):
             found = self.format_of(source)
             yield from found.read(source, on_error=formats.stop, **self.options_of(found, alone=False))
 

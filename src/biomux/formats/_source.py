@@ -46,6 +46,8 @@ class Source:
     companion: Callable[[str], Source | None]
     size: int | None = None
     """Bytes as stored (compressed), where known: for progress."""
+    called: str | None = None
+    """A stem that is not that of the name."""
 
     @property
     def plain_name(self) -> str:
@@ -54,8 +56,8 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The plain name without its suffix: the id of a document whose format has none."""
-        return PurePosixPath(self.plain_name).stem or "document"
+        """The plain name without its suffix, unless it is `called` otherwise: the id of a document whose format has none."""
+        return self.called or PurePosixPath(self.plain_name).stem or "document"
 
     def head(self, size: int = 4096) -> bytes:
         """The first bytes, for recognising the format."""
@@ -102,19 +104,23 @@ def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
 
 
 def sources(
-    where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread
+    where: str | Path,
+    *,
+    on_left_out: LeftOut | None = None,
+    on_unread: Unread = stop_unread,
+    unique_members: bool = False,
 ) -> Iterator[Source]:
     """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
 
     Files come in sorted order; `biomux.formats._walk` says which are passed over. A readme or licence among data is told to
     `on_left_out`, a folder or link that cannot be read to `on_unread`. A file or member that cannot be read is a source that cannot be
-    opened. Pipes ("-" and the shell's `<(...)`) are streamed.
+    opened. Pipes ("-" and the shell's `<(...)`) are streamed. With `unique_members`, no two members of an archive have the same stem.
     """
     if where == "-":
         yield of_stdin()
         return
     for path in files(where, on_left_out=on_left_out, on_unread=on_unread):
-        yield from _file_sources(path, on_left_out)
+        yield from _file_sources(path, on_left_out, unique_members)
 
 
 def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
@@ -334,23 +340,26 @@ def _parent_must_exist(path: Path) -> None:
         raise UsageError("BX002", f"there is no folder {str(path.parent)!r}", hint="make it first")
 
 
-def _file_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]:
+def _file_sources(path: Path, on_left_out: LeftOut | None, unique_members: bool) -> Iterator[Source]:
     if not path.is_file():
         yield _of_pipe(str(path), lambda: _open_file(path))
     elif is_archive(path):
-        yield from _member_sources(path, on_left_out)
+        yield from _member_sources(path, on_left_out, unique_members)
     else:
         yield of_path(path)
 
 
-def _member_sources(path: Path, on_left_out: LeftOut | None) -> Iterator[Source]:
+def _member_sources(path: Path, on_left_out: LeftOut | None, unique: bool) -> Iterator[Source]:
+    from biomux.formats._unique_stems import unique_names
+
     def left_out(name: str) -> None:
         if on_left_out is not None:
             on_left_out(f"{path}!{name}")
 
     with open_archive(path) as archive:
+        names = unique_names((name, name) for name in listed_files(archive)) if unique else {}
         for name in listed_files(archive, on_left_out=left_out):
-            yield _of_member(path, archive, name)
+            yield replace(_of_member(path, archive, name), called=names.get(name))
 
 
 def _of_member(path: Path, archive: Archive, name: str) -> Source:

@@ -12,7 +12,7 @@ from biomux import formats
 from biomux.cli.ui.display import note
 from biomux.cli.ui.loss_tally import Skipped
 from biomux.errors import FormatError, UnreadableError, UsageError
-from biomux.formats import files, of_source, position
+from biomux.formats import UniqueStems, files, of_source, position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,15 +54,16 @@ class Reading:
     def sources(self, wheres: list[str]) -> Iterator[tuple[str, Source, Format]]:
         """Every source with the argument that it came from and its format. At least one, or it is an error."""
         count = 0
+        stems = UniqueStems(wheres)
         for where in wheres:
             places = files(where, on_left_out=self._left_out, on_unread=self.on_error)
             for path in ["-"] if where == "-" else places:
                 try:
-                    for source in formats.sources(path, on_left_out=self._left_out):
+                    for source in formats.sources(path, on_left_out=self._left_out, unique_members=True):
                         count += 1
                         self._alone = "!" not in source.name and not Path(where).is_dir()
                         if found := self._format_of(source):
-                            yield where, source, found
+                            yield where, stems.of(source), found
                 except (FormatError, UnreadableError) as error:
                     count += 1
                     self.on_error(error)

@@ -1,0 +1,82 @@
+"""What documents are called by that have no id of their own: the stem of their file; where two files have the same, their path.
+
+Of a folder with `a/1.txt`, `b/1.txt` and `b/2.txt`, the documents are `a/1`, `b/1` and `2`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from biomux.formats._source import files, is_archive
+from biomux.formats._walk import ignore_unread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from biomux.formats._source import Source
+
+
+class UniqueStems:
+    """Gives the sources of a command stems that no other source of it has. `wheres` are the paths that the command was given."""
+
+    def __init__(self, wheres: Sequence[str | Path]) -> None:
+        self._wheres = [str(where) for where in wheres if str(where) not in ("-", "")]
+        self._names: dict[str, str] | None = None
+
+    def of(self, source: Source) -> Source:
+        """The source, with the stem that it gets."""
+        if "!" in source.name or source.size is None:
+            return source
+        if self._names is None:
+            self._names = unique_names(self._files())
+        name = self._names.get(source.name)
+        return source if name is None else replace(source, called=name)
+
+    def _files(self) -> list[tuple[str, str]]:
+        """Every file: its path below what was asked for, and its whole path."""
+        single = [where for where in self._wheres if Path(where).is_file()]
+        parents = [os.path.dirname(where) for where in single]  # noqa: PTH120  # keeps the path as it was given
+        shared = os.path.commonpath(parents) if parents and len({os.path.isabs(one) for one in parents}) == 1 else ""  # noqa: PTH117
+        found: list[tuple[str, str]] = []
+        for where in self._wheres:
+            root = shared if where in single else _root(where)
+            paths = [path for path in files(where, on_unread=ignore_unread) if not is_archive(path)]
+            found += [(Path(os.path.relpath(path, root or ".")).as_posix(), str(path)) for path in paths]
+        return found
+
+
+def unique_names(files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """For each whole path whose file's stem another file has too, a name: its path without suffix, with it, or the whole path.
+
+    >>> unique_names([("a/1.txt", "in/a/1.txt"), ("b/1.txt", "in/b/1.txt"), ("b/2.txt", "in/b/2.txt"), ("b/1.xml", "in/b/1.xml")])
+    {'in/a/1.txt': 'a/1', 'in/b/1.txt': 'b/1.txt', 'in/b/1.xml': 'b/1.xml'}
+    """
+    names: dict[str, str] = {}
+    waiting = [(_choices(path, whole), whole) for path, whole in files]
+    for level in range(4):
+        counts = Counter(choices[level] for choices, _ in waiting)
+        for choices, whole in waiting:
+            if level and (counts[choices[level]] == 1 or level == 3):
+                names[whole] = choices[level]
+        waiting = [(choices, whole) for choices, whole in waiting if counts[choices[level]] > 1]
+    return names
+
+
+def _choices(path: str, whole: str) -> tuple[str, str, str, str]:
+    plain = PurePosixPath(path.removesuffix(".gz"))
+    return plain.stem or "document", plain.with_suffix("").as_posix(), path, Path(whole).as_posix()
+
+
+def _root(where: str) -> str:
+    """The folder that the files of a folder or a glob are named from."""
+    path = Path(where)
+    if path.is_dir():
+        return where
+    while path.parent != path and glob.has_magic(str(path)):
+        path = path.parent
+    return str(path)
