@@ -6,7 +6,7 @@
 
 Ours are the counts that `scores.json` has by type. Gold tags are read from the files of the corpora, predictions from `predictions.jsonl`, and both are counted
 anew, by a reading of conlleval's rules below and by seqeval (mode strict, IOB2); nothing of `biomux.scoring` has a part in that. They must be equal to the last
-mention, except where the definitions differ: what makes them differ is counted, and docs/scores.md says why. Where tags cannot hold all mentions, ours are
+mention, except where the definitions differ: what makes them differ is counted, and docs/reference/scores.md says why. Where tags cannot hold all mentions, ours are
 counted once more without those, and must then be equal. Exit code 1: a difference that nothing explains.
 """
 

@@ -11,7 +11,7 @@ A mention whose first word has k pieces makes k chunks of pieces. So the way fro
     part        a mention with the right first word and type, but another end, has k - 1 of its k chunks right
 
 `--detail` splits the step "weight" by k: F1 is the mean of the F1 of mentions with the same k, weighted by their share; weighting by chunks changes the
-shares and nothing else. docs/subword-scores.md reads the tables.
+shares and nothing else. docs/explanation/subword-scores.md reads the tables.
 """
 
 from __future__ import annotations

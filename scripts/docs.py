@@ -22,10 +22,10 @@ MADE = "<!-- Made by scripts/docs.py from the code: change it there. -->\n"
 def pages() -> dict[str, str]:
     """Path below the root → content."""
     return {
-        "docs/commands.md": commands(),
-        "docs/errors.md": errors(),
-        "docs/formats.md": format_pages(),
-        "docs/recipes.md": recipes(),
+        "docs/reference/commands.md": commands(),
+        "docs/reference/errors.md": errors(),
+        "docs/reference/formats.md": format_pages(),
+        "docs/reference/recipes.md": recipes(),
     }
 
 
@@ -126,7 +126,7 @@ def recipes() -> str:
     intro = (
         "A recipe is a YAML file that names tasks, corpora, model, regime and loop. It is strict: an unknown key is refused and its "
         "nearest neighbour named, a bad value is told with its path, and all mistakes are told at once. `--set a.b=value` puts a "
-        "value in; values are YAML. A run keeps its recipe fully expanded. See [training](training.md) for how to run one.\n"
+        "value in; values are YAML. A run keeps its recipe fully expanded. See [training](../how-to/training.md) for how to run one.\n"
     )
     shipped = [(name, read.read(name)) for name in read.names()]
     rows = [
@@ -157,7 +157,9 @@ def _studies() -> list[str]:
     """The studies and transfer studies that come with Biomux, and their keys."""
     from biomux.studies import schema as study
 
-    parts = ["## Studies\n\nRecipes over recipes: see [studies](studies.md). They are as strict as recipes.\n"]
+    parts = [
+        "## Studies\n\nRecipes over recipes: see [studies](../how-to/studies.md). They are as strict as recipes.\n"
+    ]
     rows = [(f"`biomux study {name}`", study.read_study(name)[0].about) for name in study.names("studies")]
     rows += [(f"`biomux transfer {name}`", study.read_transfer(name)[0].about) for name in study.names("transfers")]
     parts.append(_table(("", ""), [(name, " ".join(about.split())) for name, about in rows]))

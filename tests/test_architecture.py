@@ -13,7 +13,7 @@ import pytest
 import biomux
 
 ROOT = Path(biomux.__file__).parent
-README = Path(__file__).parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
@@ -98,9 +98,9 @@ def test_rooms_have_no_cycle() -> None:
             del waiting[name]
 
 
-@pytest.mark.skipif(not README.is_file(), reason="needs the source tree, not the installed package")
-def test_arrows_point_upwards_in_the_tree_of_the_readme() -> None:
-    drawn = re.findall(r"^[├└]── (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)
+@pytest.mark.skipif(not PAGE.is_file(), reason="needs the source tree, not the installed package")
+def test_arrows_point_upwards_in_the_tree_of_the_contributors_page() -> None:
+    drawn = re.findall(r"^[├└]── (\w+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     folders = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("_")}
     assert folders <= set(drawn)
     for place, name in enumerate(drawn):

@@ -12,7 +12,7 @@
     ├── AnnotateError    documents cannot be annotated as asked (BX6xx)
     └── ScoreError       gold and predictions do not fit together (BX7xx)
 
-The command prints the sentence and exits with 2. Codes are stable: they can be searched for in docs/errors.md.
+The command prints the sentence and exits with 2. Codes are stable: they can be searched for in docs/reference/errors.md.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def test_a_document_of_fifty_thousand_words_is_read_whole(tagger: Annotator) -> 
 
 
 def test_the_card_in_the_docs_is_the_bundles() -> None:
-    docs = Path(__file__).parents[2] / "docs" / "model-card.md"
+    docs = Path(__file__).parents[2] / "docs" / "explanation" / "model-card.md"
     assert docs.read_text(encoding="utf-8") == (find(None) / "card.md").read_text(encoding="utf-8")
 
 

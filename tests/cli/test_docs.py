@@ -59,7 +59,15 @@ def every_command() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.skipif(not (ROOT / "scripts").is_dir(), reason="needs the source tree, not the installed package")
-@pytest.mark.parametrize("path", ["docs/commands.md", "docs/errors.md", "docs/formats.md", "docs/recipes.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "docs/reference/commands.md",
+        "docs/reference/errors.md",
+        "docs/reference/formats.md",
+        "docs/reference/recipes.md",
+    ],
+)
 def test_a_page_made_from_the_code_is_current(path: str) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == made_pages()[path], "run: python scripts/docs.py"
 

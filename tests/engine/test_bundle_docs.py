@@ -1,4 +1,4 @@
-"""docs/bundles.md states the limits that the code has."""
+"""docs/reference/bundles.md states the limits that the code has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import biomux
 from biomux.engine.bundle import reader, verify
 
-PAGE = Path(biomux.__file__).parents[2] / "docs" / "bundles.md"
+PAGE = Path(biomux.__file__).parents[2] / "docs" / "reference" / "bundles.md"
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="needs the source tree, not the installed package")
 
 

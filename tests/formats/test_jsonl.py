@@ -1,4 +1,4 @@
-"""Biomux's JSON lines, as docs/jsonl.md specifies them."""
+"""Biomux's JSON lines, as docs/reference/jsonl.md specifies them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biomux.errors import FormatError
 from biomux.formats import jsonl
 from biomux.formats._record_read import _FIELDS
 
-SPECIFICATION = Path(__file__).parents[2] / "docs" / "jsonl.md"
+SPECIFICATION = Path(__file__).parents[2] / "docs" / "reference" / "jsonl.md"
 
 
 def written(*documents: Document) -> bytes:

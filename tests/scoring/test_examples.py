@@ -17,7 +17,7 @@ def test_examples_run(name: str) -> None:
     assert doctest.testmod(import_module(f"biomux.scoring.{name}")).failed == 0
 
 
-@pytest.mark.parametrize("name", ["scores.md", "subword-scores.md"])
+@pytest.mark.parametrize("name", ["reference/scores.md", "explanation/subword-scores.md"])
 def test_the_pages_about_scores_run(name: str) -> None:
     page = Path(__file__).parents[2] / "docs" / name
     assert doctest.testfile(str(page), module_relative=False).failed == 0

@@ -156,7 +156,7 @@ def test_pairs_need_a_regime_for_two() -> None:
 
 
 def test_the_study_in_the_docs_is_one() -> None:
-    page = Path(__file__).parent.parent.parent / "docs" / "studies.md"
+    page = Path(__file__).parent.parent.parent / "docs" / "how-to" / "studies.md"
     if not page.is_file():
         pytest.skip("needs the source tree, not the installed package")
     text = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0]

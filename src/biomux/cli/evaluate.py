@@ -72,7 +72,7 @@ def command(
 
     Each corpus is scored with the head that was trained on it, and beside that with heads of other corpora that mean about the same
     (cross-corpus). Other pairs are named with --map. Strict, word-level and relaxed figures stand side by side, with standard
-    errors over documents; docs/scores.md says how to read them. The line under a table says how its figures were made.
+    errors over documents; docs/reference/scores.md says how to read them. The line under a table says how its figures were made.
 
     Heads that do not tag are scored on the corpus that they were trained on, with its mentions and questions given: classes by accuracy and F1,
     numbers by correlation, relations by F1 (on candidate pairs, and over all relations), answers as BioASQ and SQuAD do. With --heads they

@@ -45,7 +45,7 @@ Options = Annotated[
         "--option",
         "-O",
         metavar="NAME=VALUE",
-        help="An option of the format that is read (docs/formats.md names them); may be repeated.",
+        help="An option of the format that is read (docs/reference/formats.md names them); may be repeated.",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]

@@ -40,7 +40,7 @@ def command(
     learning curves, cost, systems compared (ranks from three systems on), studies with their drawings.
 
     With --baseline, models of many tasks are held against those that learned a task alone, and an alarm is told where one falls
-    significantly below. Folders of one label are seeds of one system. docs/reports.md says how to read the page.
+    significantly below. Folders of one label are seeds of one system. docs/how-to/reports.md says how to read the page.
 
     Examples:
 

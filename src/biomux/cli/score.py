@@ -67,7 +67,7 @@ def command(
 
     Documents are matched by id, in any order, and must have the same texts; formats may differ. Spans, relations, labels, numbers
     and answers are scored, whichever the documents have; spans with scores also get reliability and calibration error. Only the types of
-    a --map are scored if there is one, else all types of both sides. docs/scores.md says how to read the tables.
+    a --map are scored if there is one, else all types of both sides. docs/reference/scores.md says how to read the tables.
 
     With -o, scores.json is written, and predictions.jsonl and counts.jsonl, which biomux compare reads.
 

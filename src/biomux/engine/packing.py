@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 BUDGET = 1024
-"""Pieces of a batch unless something else is asked for: docs/performance.md has the table that it was chosen from."""
+"""Pieces of a batch unless something else is asked for: docs/explanation/performance.md has the table that it was chosen from."""
 
 
 @dataclass(frozen=True, slots=True)

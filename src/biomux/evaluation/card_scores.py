@@ -58,7 +58,7 @@ def section(content: Mapping[str, Any], *, notes: str = "") -> str:
     parts = [
         HEADING,
         "Every corpus with the head that was trained on it, and, marked as cross, with heads of other corpora. Percent, ± the standard error over "
-        "documents. Strict: offsets and type must be equal; the other matchings are explained in docs/scores.md.",
+        "documents. Strict: offsets and type must be equal; the other matchings are explained in docs/reference/scores.md.",
         markdown(summary(columns)),
         "### Each type, strict",
         markdown(_types(columns)),

@@ -268,7 +268,7 @@ def read(
 ) -> Iterator[Document]:
     """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily.
 
-    Without `format` each file's format is recognised by itself. `options` are those of the format's own reader (docs/formats.md).
+    Without `format` each file's format is recognised by itself. `options` are those of the format's own reader (docs/reference/formats.md).
     The first malformed record raises FormatError, a folder or link that cannot be read UnreadableError; give an `on_error` that returns
     (`errors.append`) to go on with the next.
     """

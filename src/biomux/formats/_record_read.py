@@ -1,4 +1,4 @@
-"""A document out of a JSON object, as docs/jsonl.md specifies it: every field checked."""
+"""A document out of a JSON object, as docs/reference/jsonl.md specifies it: every field checked."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _span(fields: dict[str, Any]) -> Span:
         raise _missing(error.args[0], "span") from None
     if type(start) is not int or type(end) is not int or type(type_) is not str:
         raise MalformedError(
-            "BX113", "a span's start and end are not integers, or its type no string", "see docs/jsonl.md"
+            "BX113", "a span's start and end are not integers, or its type no string", "see docs/reference/jsonl.md"
         )
     size = len(fields)
     if size == 3:
@@ -157,7 +157,9 @@ def _question(fields: dict[str, Any]) -> Question:
         raise _unknown(fields, "question")
     impossible = fields.get("impossible", False)
     if type(impossible) is not bool:
-        raise MalformedError("BX113", "a question's 'impossible' is neither true nor false", "see docs/jsonl.md")
+        raise MalformedError(
+            "BX113", "a question's 'impossible' is neither true nor false", "see docs/reference/jsonl.md"
+        )
     return Question(
         _string(fields, "id", "question"),
         _string(fields, "text", "question"),
@@ -185,7 +187,7 @@ def _each(fields: dict[str, Any], name: str, build: Callable[[dict[str, Any]], P
         raise _missing(name, "record")
     items = fields[name]
     if type(items) is not list or not {dict}.issuperset(map(type, items)):
-        raise MalformedError("BX113", f"{name!r} is not a list of objects", "see docs/jsonl.md")
+        raise MalformedError("BX113", f"{name!r} is not a list of objects", "see docs/reference/jsonl.md")
     return tuple([build(item) for item in items])
 
 
@@ -196,14 +198,16 @@ def _ranges(fields: dict[str, Any], name: str) -> tuple[Range, ...]:
     except (TypeError, ValueError):
         ranges = (("", ""),)
     if type(items) is not list or not {int}.issuperset(map(type, chain.from_iterable(ranges))):
-        raise MalformedError("BX113", f"{name!r} is not a list of [start, end] pairs of integers", "see docs/jsonl.md")
+        raise MalformedError(
+            "BX113", f"{name!r} is not a list of [start, end] pairs of integers", "see docs/reference/jsonl.md"
+        )
     return ranges
 
 
 def _strings(fields: dict[str, Any], name: str) -> tuple[str, ...]:
     items = fields[name]
     if type(items) is not list or not all(type(item) is str for item in items):
-        raise MalformedError("BX113", f"{name!r} is not a list of strings", "see docs/jsonl.md")
+        raise MalformedError("BX113", f"{name!r} is not a list of strings", "see docs/reference/jsonl.md")
     return tuple(items)
 
 
@@ -212,7 +216,7 @@ def _object(fields: dict[str, Any], name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if type(value) is not dict:
-        raise MalformedError("BX113", f"{name!r} is not an object", "see docs/jsonl.md")
+        raise MalformedError("BX113", f"{name!r} is not an object", "see docs/reference/jsonl.md")
     return value
 
 
@@ -222,7 +226,7 @@ def _string(fields: dict[str, Any], name: str, what: str) -> str:
         return value
     if name not in fields:
         raise _missing(name, what)
-    raise MalformedError("BX113", f"{name!r} of a {what} is not a string", "see docs/jsonl.md")
+    raise MalformedError("BX113", f"{name!r} of a {what} is not a string", "see docs/reference/jsonl.md")
 
 
 def _text(value: Any, name: str) -> str | None:
@@ -237,7 +241,7 @@ def _integer(fields: dict[str, Any], name: str, what: str) -> int:
         return value
     if name not in fields:
         raise _missing(name, what)
-    raise MalformedError("BX113", f"{name!r} of a {what} is not an integer", "see docs/jsonl.md")
+    raise MalformedError("BX113", f"{name!r} of a {what} is not an integer", "see docs/reference/jsonl.md")
 
 
 def _float(value: Any, name: str) -> float | None:
@@ -247,7 +251,7 @@ def _float(value: Any, name: str) -> float | None:
 
 
 def _missing(name: str, what: str) -> MalformedError:
-    return MalformedError("BX116", f"a {what} lacks the field {name!r}", "see docs/jsonl.md")
+    return MalformedError("BX116", f"a {what} lacks the field {name!r}", "see docs/reference/jsonl.md")
 
 
 def _unknown(fields: dict[str, Any], what: str) -> MalformedError:

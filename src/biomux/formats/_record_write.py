@@ -1,4 +1,4 @@
-"""A document as a JSON object, as docs/jsonl.md specifies it: fields at their default left out."""
+"""A document as a JSON object, as docs/reference/jsonl.md specifies it: fields at their default left out."""
 
 from __future__ import annotations
 

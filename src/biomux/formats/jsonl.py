@@ -1,4 +1,4 @@
-"""Biomux's own JSON lines: one document a line, everything kept. docs/jsonl.md is the specification."""
+"""Biomux's own JSON lines: one document a line, everything kept. docs/reference/jsonl.md is the specification."""
 
 from __future__ import annotations
 

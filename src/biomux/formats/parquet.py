@@ -1,6 +1,6 @@
 """Parquet: one row a document, for data frames, DuckDB and the like. Needs pyarrow (`pip install biomux[parquet]`).
 
-Columns have the names and meanings of docs/jsonl.md: `id` and `text` are strings; `passages`, `spans`, `relations`, `labels` and
+Columns have the names and meanings of docs/reference/jsonl.md: `id` and `text` are strings; `passages`, `spans`, `relations`, `labels` and
 `questions` are lists of structs; `sentences`, `tokens`, `coverage` and a span's `fragments` are lists of `{start, end}`; what may hold any JSON
 (`metadata`, `extra`) is a string of JSON. A field at its default is null. Offsets are 64-bit integers that count characters. The
 file's key-value metadata carries the version as `biomux`.

@@ -50,7 +50,7 @@ def mapping(text: str, *, where: str, what: str) -> dict[str, Any]:
 
 def check(raw: dict[str, Any], *, where: str) -> Recipe:
     """A recipe from plain data; every mistake is named at once, each with its path."""
-    return checked(Recipe, raw, where=where, hint="see docs/recipes.md")
+    return checked(Recipe, raw, where=where, hint="see docs/reference/recipes.md")
 
 
 def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) -> Found:

@@ -48,7 +48,7 @@ def checked(
         except ValidationError as error:
             wrong += [_said(name, dict(problem)) for problem in error.errors()]
     if wrong:
-        raise RecipeError("BX306", "; ".join(wrong), where=f"{where} → settings", hint="see docs/recipes.md")
+        raise RecipeError("BX306", "; ".join(wrong), where=f"{where} → settings", hint="see docs/reference/recipes.md")
     return found
 
 

@@ -103,7 +103,7 @@ def read_study(name: str) -> tuple[Study, Path | None]:
     raw = recipes.mapping(
         text, where=where, what="a study is a mapping with the keys name, recipe, systems, grid, seeds"
     )
-    return recipes.checked(Study, raw, where=where, hint="see docs/studies.md"), place
+    return recipes.checked(Study, raw, where=where, hint="see docs/how-to/studies.md"), place
 
 
 def read_transfer(name: str) -> tuple[Transfer, Path | None]:
@@ -120,7 +120,7 @@ def read_transfer(name: str) -> tuple[Transfer, Path | None]:
     if "model" in raw:
         found = recipes.check(raw, where=where)
         return Transfer(name=f"{found.name}-transfer", recipe=str(path)), None
-    return recipes.checked(Transfer, raw, where=where, hint="see docs/studies.md"), place
+    return recipes.checked(Transfer, raw, where=where, hint="see docs/how-to/studies.md"), place
 
 
 def names(kind: Literal["studies", "transfers"]) -> list[str]:
