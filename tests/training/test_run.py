@@ -19,9 +19,10 @@ from training import invented
 
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
+from biomux.files import in_use
 from biomux.recipes.read import of_run
 from biomux.recipes.schema import Recipe
-from biomux.training import checkpoint, lock, optimizers, run
+from biomux.training import checkpoint, optimizers, run
 from biomux.training.build import build
 
 TESTS = Path(__file__).parent.parent
@@ -64,7 +65,7 @@ def test_a_finished_run_tells_everything(finished: Path) -> None:
         predicted = list(formats.read(finished / "predictions" / f"{name}.jsonl"))
         assert len(predicted) == 8
         assert all(span.head == name for document in predicted for span in document.spans)
-    assert not (finished / "lock").exists()
+    assert not in_use(finished)
 
 
 def test_a_finished_run_is_not_trained_again(finished: Path, directory: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(directory: Path, tmp_p
     run.start(recipe, whole, directory=directory)
     done = in_process(KILLED, killed, directory)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert (killed / "lock").exists()
+    assert not in_use(killed)
     assert_goes_on_to_the_same(killed, whole, directory)
 
 
@@ -139,7 +140,7 @@ def test_a_run_stopped_by_ctrl_c_ends_with_the_same_weights(
     with pytest.raises(KeyboardInterrupt):
         run.start(recipe, stopped, directory=directory, listen=listen, report_every=0)
     assert events(stopped)[-1]["event"] == "stopped"
-    assert not (stopped / "lock").exists()
+    assert not in_use(stopped)
     assert_goes_on_to_the_same(stopped, whole, directory)
 
 
@@ -189,24 +190,13 @@ def test_a_damaged_checkpoint_is_told(directory: Path, tmp_path: Path, file: str
 
 
 def test_a_folder_in_use_is_refused_and_a_lock_left_behind_is_taken_over(directory: Path, tmp_path: Path) -> None:
-    with lock.locked(tmp_path), pytest.raises(TrainingError, match=f"process {os.getpid()} .* is using the folder"):
+    with run.held(tmp_path), pytest.raises(TrainingError, match=r"BX405: .*another process is using the folder"):
         run.start(invented.recipe(), tmp_path, directory=directory)
-    assert lock.read(tmp_path) is None
-    dead = {"pid": 4194305, "host": os.uname().nodename, "begun": None}
-    for left in (json.dumps(dead), '{"pid": 1', "[]"):
+    for left in ('{"pid": 4194305, "host": "elsewhere", "begun": null}', ""):
         (tmp_path / "lock").write_text(left)
-        with lock.locked(tmp_path):
-            assert lock.read(tmp_path) == {
-                "pid": os.getpid(),
-                "host": os.uname().nodename,
-                "begun": lock._begun(os.getpid()),
-            }
-
-
-def test_a_lock_of_another_host_is_not_taken(tmp_path: Path) -> None:
-    (tmp_path / "lock").write_text('{"pid": 1, "host": "elsewhere", "begun": null}')
-    with pytest.raises(TrainingError, match="elsewhere"), lock.locked(tmp_path):
-        pass
+        assert not in_use(tmp_path)
+        with run.held(tmp_path):
+            assert in_use(tmp_path)
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_names_step_and_task(directory: Path, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
 from biomux.errors import AnnotateError, UsageError
+from biomux.files import InUseError, locked
 from biomux.formats import must_be_new, target
 
 if TYPE_CHECKING:
@@ -293,16 +294,10 @@ def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -
 @contextmanager
 def _held(goal: Goal) -> Iterator[None]:
     """Nobody else works on it. The lock ends with the process, however that ends."""
-    with (goal.work / "lock").open("ab") as stream:
-        try:
-            import fcntl
-        except ImportError:  # no such locks on this system: parts are idempotent, so two runs only waste time
+    try:
+        with locked(goal.work):
             yield
-            return
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise AnnotateError(
-                "BX605", "another run is writing it", where=str(goal.path), hint="wait for it, or stop it"
-            ) from None
-        yield
+    except InUseError:
+        raise AnnotateError(
+            "BX605", "another run is writing it", where=str(goal.path), hint="wait for it, or stop it"
+        ) from None

@@ -101,10 +101,9 @@ def describe(folder: Path) -> dict[str, Any]:
 
 def _state(folder: Path, events: list[dict[str, Any]]) -> str:
     """Running if a living process holds the lock; otherwise as the journal ends. One that was killed could not say so: it is stopped."""
-    from biomux.training.lock import alive, read
+    from biomux.files import in_use
 
-    holder = read(folder)
-    if holder is not None and alive(holder):
+    if in_use(folder):
         return "running"
     kind = next((event["event"] for event in reversed(events) if event.get("event") in ("end", "failed")), "stopped")
     begun = max((index for index, event in enumerate(events) if event.get("event") == "start"), default=-1)

@@ -18,6 +18,7 @@ from biomux.engine import coverage, parallel, query, text_blocks
 from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.engine.task_runner import ask
 from biomux.errors import AnnotateError, BiomuxError, UsageError
+from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import reading_ranges
 from biomux.text import abbreviations as text_abbreviations
 from biomux.text import tokens as text_pieces
@@ -326,14 +327,6 @@ class Annotator:
             firsts = piece.first[slice(*np.searchsorted(piece.first, (window.start, window.end)))]
             keep = (firsts >= window.core_start) & (firsts < window.core_end)
             partial.setdefault((index, task.name), []).append((window.start, rows[begin:end][keep]))
-
-
-def softmax(logits: NDArray[np.float32], temperature: float = 1.0) -> NDArray[np.float32]:
-    """Probabilities of each row."""
-    scaled = logits / np.float32(temperature)
-    powers = np.exp(scaled - scaled.max(axis=1, keepdims=True)) if len(scaled) else scaled
-    probabilities: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True) if len(scaled) else powers
-    return probabilities
 
 
 def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document]]:

@@ -6,11 +6,9 @@ import glob
 import gzip
 import io
 import os
-import secrets
-import shutil
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -18,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.errors import BiomuxError, DocumentError, FormatError, UnreadableError, UsageError
+from biomux.files import whole_file, whole_folder
 from biomux.formats._archive import SUFFIXES, open_archive
 from biomux.formats._walk import LeftOut, Unread, folder_files, listed_files, stop_unread, unreadable, why_not_a_file
 from biomux.formats._wide_encoding import refuse_wide
@@ -289,27 +288,19 @@ def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
     must_be_new(path, overwrite=overwrite)
     direct = path.exists() and not path.is_file()
     place = path.resolve() if path.is_symlink() and not direct else path
-    scratch = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
     try:
-        with (path if direct else scratch).open("wb") as raw:
+        with nullcontext(path) if direct else whole_file(place) as scratch, scratch.open("wb") as raw:
             if path.name.endswith(".gz"):
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed:
                     yield packed  # type: ignore[misc]
             else:
                 yield raw
-            raw.flush()
-            if not direct:
-                os.fsync(raw.fileno())
-        if not direct:
-            scratch.replace(place)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise UsageError(
             "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
         ) from error
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -317,22 +308,13 @@ def folder_target(path: Path, *, overwrite: bool = False, ours: Sequence[str] = 
     """A folder to fill; it appears under its name only when whole. One that exists is refused, or replaced as `must_be_new` says."""
     _parent_must_exist(path)
     must_be_new(path, overwrite=overwrite, folder=True, ours=ours)
-    scratch, before = (path.with_name(f".{path.name}.{secrets.token_hex(4)}.{end}") for end in ("part", "before"))
     try:
-        scratch.mkdir()
-        yield scratch
-        if path.exists():
-            path.rename(before)
-        scratch.rename(path)
+        with whole_folder(path) as scratch:
+            yield scratch
     except OSError as error:
         raise UsageError(
             "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
         ) from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-        if before.exists() and not path.exists():
-            before.rename(path)
-        shutil.rmtree(before, ignore_errors=True)
 
 
 def _parent_must_exist(path: Path) -> None:

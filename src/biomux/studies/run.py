@@ -30,7 +30,6 @@ from biomux.tasks.task_rows import rows_of
 from biomux.training import loop, run
 from biomux.training.development_scores import predict
 from biomux.training.load_run import description_of, load_run
-from biomux.training.lock import locked
 from biomux.training.task_documents import Library, corpora_of
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def run_study(
     check(members, folder, scoring=scoring, directory=directory)
     folder.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
-    with locked(folder):
+    with run.held(folder):
         _write_study(folder, described)
         tell = _journal(folder, listen)
         for member in members:

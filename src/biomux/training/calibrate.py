@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biomux.engine.annotator import softmax
 from biomux.engine.packing import pack
 from biomux.errors import ScoreError
 from biomux.scoring.calibration import thresholds
 from biomux.scoring.temperature import fit_temperature
+from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import reading_ranges
 from biomux.text import tokens as text_pieces
 

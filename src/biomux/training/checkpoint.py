@@ -6,8 +6,6 @@ A checkpoint is written beside its place and renamed when whole: a crash or a fu
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from biomux.errors import TrainingError
+from biomux.files import NEW, OLD, replaced_folder, whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,25 +30,16 @@ def save(
     progress: dict[str, Any],
 ) -> None:
     """Write a checkpoint; the one that was there is gone only when the new one is whole."""
-    fresh = place.with_name(place.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
+    weights = {name: value.contiguous() for name, value in model.state_dict().items()}
+    state, scalars = _optimizer_state(optimizers)
+    state |= {f"extra/{name}": value.contiguous() for name, value in extra.items()}
+    state |= _random_state(model)
     try:
-        fresh.mkdir(parents=True)
-        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh / "model.safetensors")
-        state, scalars = _optimizer_state(optimizers)
-        state |= {f"extra/{name}": value.contiguous() for name, value in extra.items()}
-        state |= _random_state(model)
-        save_file(state, fresh / "state.safetensors")
-        (fresh / "progress.json").write_text(json.dumps({**progress, "optimizers": scalars}, indent=2) + "\n")
-        _sync(fresh)
-        old = place.with_name(place.name + ".old")
-        shutil.rmtree(old, ignore_errors=True)
-        if place.exists():
-            place.rename(old)
-        fresh.rename(place)
-        shutil.rmtree(old, ignore_errors=True)
+        with replaced_folder(place) as fresh:
+            save_file(weights, fresh / "model.safetensors")
+            save_file(state, fresh / "state.safetensors")
+            (fresh / "progress.json").write_text(json.dumps({**progress, "optimizers": scalars}, indent=2) + "\n")
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(fresh, ignore_errors=True)
         raise TrainingError(
             "BX402",
             f"cannot save a checkpoint: {getattr(error, 'strerror', None) or error}",
@@ -59,13 +49,11 @@ def save(
 
 
 def save_model(place: Path, model: nn.Module) -> None:
-    """Write the weights alone, beside their place, and rename them when whole."""
-    fresh = place.with_name(place.name + ".new")
+    """Write the weights alone."""
     try:
-        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh)
-        fresh.replace(place)
+        with whole_file(place) as fresh:
+            save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh)
     except (OSError, SafetensorError) as error:
-        fresh.unlink(missing_ok=True)
         raise TrainingError(
             "BX402",
             f"cannot save the model: {getattr(error, 'strerror', None) or error}",
@@ -76,7 +64,7 @@ def save_model(place: Path, model: nn.Module) -> None:
 
 def find(place: Path) -> Path | None:
     """The newest whole checkpoint: at its place, or, after a crash between two renames, beside it."""
-    for candidate in (place, place.with_name(place.name + ".new"), place.with_name(place.name + ".old")):
+    for candidate in (place, *(place.with_name(place.name + end) for end in (NEW, OLD))):
         if (candidate / "progress.json").is_file():
             return candidate
     return None
@@ -143,9 +131,3 @@ def _optimizer_state(optimizers: dict[str, torch.optim.Optimizer]) -> tuple[dict
                     value.contiguous() if value.ndim else value.reshape(()).clone()
                 )
     return tensors, rates
-
-
-def _sync(folder: Path) -> None:
-    for path in folder.iterdir():
-        with path.open("rb") as stream:
-            os.fsync(stream.fileno())

@@ -10,7 +10,6 @@ Weights are not here: they are in the checkpoint, without which the cache is not
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from dataclasses import asdict
 from hashlib import sha256
@@ -22,6 +21,7 @@ import numpy as np
 from biomux.corpora import catalogue, view
 from biomux.corpora import directory as directories
 from biomux.errors import FormatError
+from biomux.files import replaced_folder
 from biomux.formats import jsonl, of_path, stop
 from biomux.tasks.examples import Example, Labels, Masking, Reading, Unit
 from biomux.text.tokens import Pieces
@@ -70,19 +70,16 @@ def save(
     counts: Mapping[str, Counter[str]],
     development: Mapping[str, Sequence[Document]],
 ) -> None:
-    """Write a cache under its key, beside its place first."""
-    fresh = place.with_name(place.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    (fresh / "development").mkdir(parents=True)
+    """Write a cache under its key."""
     arrays, told = _packed(examples)
-    np.savez(fresh / "examples.npz", **arrays)  # type: ignore[arg-type]
-    for number, documents in enumerate(development.values()):
-        with (fresh / "development" / f"{number}.jsonl").open("wb") as stream:
-            stream.writelines(map(jsonl.line, documents))
     told |= {"key": own, "counts": counts, "development": list(development)}
-    (fresh / "examples.json").write_text(json.dumps(told))
-    shutil.rmtree(place, ignore_errors=True)
-    fresh.rename(place)
+    with replaced_folder(place) as fresh:
+        (fresh / "development").mkdir()
+        np.savez(fresh / "examples.npz", **arrays)  # type: ignore[arg-type]
+        for number, documents in enumerate(development.values()):
+            with (fresh / "development" / f"{number}.jsonl").open("wb") as stream:
+                stream.writelines(map(jsonl.line, documents))
+        (fresh / "examples.json").write_text(json.dumps(told))
 
 
 def load(place: Path, *, own: str) -> Found | None:

@@ -12,7 +12,7 @@ RUN/
 ├── model.json           what the weights are: encoder configuration, heads and their labels
 ├── tokenizer.json
 ├── cache/               the examples, so that going on begins at once
-├── lock                 while a process uses the folder: which one
+├── lock                 what a process that uses the folder holds a lock on
 └── checkpoints/last/    everything needed to go on
 """
 
@@ -20,9 +20,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,13 +32,13 @@ from safetensors.torch import load_file
 
 from biomux.engine import machine
 from biomux.errors import BiomuxError, RecipeError, TrainingError
+from biomux.files import InUseError, locked
 from biomux.formats import jsonl, target
 from biomux.recipes.read import check, of_run
 from biomux.training import checkpoint, device, example_cache, loop, precision
 from biomux.training.build import Built, build, restore
 from biomux.training.development_scores import predict
 from biomux.training.distributed import Processes, joined
-from biomux.training.lock import locked
 from biomux.training.task_documents import check as check_corpora
 
 if TYPE_CHECKING:
@@ -186,11 +185,25 @@ def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:
 
 def _keep(built: Built, folder: Path, own: str) -> None:
     """Keep the examples for going on; a run does without where there is no room for them."""
-    place = folder / "cache"
+    with suppress(OSError):
+        example_cache.save(
+            folder / "cache", own=own, examples=built.examples, counts=built.counts, development=built.development
+        )
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Use a folder alone."""
     try:
-        example_cache.save(place, own=own, examples=built.examples, counts=built.counts, development=built.development)
-    except OSError:
-        shutil.rmtree(place.with_name("cache.new"), ignore_errors=True)
+        with locked(folder):
+            yield
+    except InUseError:
+        raise TrainingError(
+            "BX405",
+            "another process is using the folder",
+            where=str(folder),
+            hint="wait for it, or name another folder with --run",
+        ) from None
 
 
 def resume(folder: Path, **options: Any) -> loop.Progress:
@@ -233,7 +246,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
         raise TrainingError(
             "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
         ) from None
-    with locked(folder):
+    with held(folder):
         if not kept.exists() or of_run(folder) != recipe:
             expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
             with target(kept) as stream:
