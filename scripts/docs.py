@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import python_api
+
 from biomux import formats
 from biomux.cli import COMMANDS, load
 from biomux.errors import CODES
@@ -25,6 +27,7 @@ def pages() -> dict[str, str]:
         "docs/reference/commands.md": commands(),
         "docs/reference/errors.md": errors(),
         "docs/reference/formats.md": format_pages(),
+        "docs/reference/python.md": python_api.page(MADE),
         "docs/reference/recipes.md": recipes(),
     }
 

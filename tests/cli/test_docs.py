@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,17 @@ ROOT = SOURCE.parent.parent
 CODE = re.compile(r"BX\d{3}")
 
 
+@cache
 def made_pages() -> dict[str, str]:
     spec = importlib.util.spec_from_file_location("docs_script", ROOT / "scripts" / "docs.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(ROOT / "scripts"))  # as when it is run
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(ROOT / "scripts"))
     pages: dict[str, str] = module.pages()
     return pages
 
@@ -65,11 +72,18 @@ def every_command() -> list[tuple[str, Any]]:
         "docs/reference/commands.md",
         "docs/reference/errors.md",
         "docs/reference/formats.md",
+        "docs/reference/python.md",
         "docs/reference/recipes.md",
     ],
 )
 def test_a_page_made_from_the_code_is_current(path: str) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == made_pages()[path], "run: python scripts/docs.py"
+
+
+@pytest.mark.skipif(not (ROOT / "scripts").is_dir(), reason="needs the source tree, not the installed package")
+@pytest.mark.parametrize("name", [name for name in biomux.__all__ if not name.startswith("_")])
+def test_the_python_reference_has_every_public_name(name: str) -> None:
+    assert f"### `biomux.{name}`\n" in made_pages()["docs/reference/python.md"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
