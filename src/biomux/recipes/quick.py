@@ -63,7 +63,12 @@ def _encoder(encoder: Encoder, at_hand: Callable[[str], bool]) -> tuple[Encoder,
         if encoder.run:
             return encoder, f"the encoder of {name}"
         layers = min(encoder.layers or LAYERS, LAYERS)
-        return _with(encoder, layers=layers), f"model.encoder.layers={layers}"
+        made, said = _with(encoder, layers=layers), f"model.encoder.layers={layers}"
+        vocabulary = encoder.vocabulary
+        if vocabulary.kind == "file" and not at_hand(vocabulary.file or ""):
+            made = _with(made, vocabulary=_with(vocabulary, kind="trim", file=None))
+            said += f", its own vocabulary, since {vocabulary.file!r} is not at hand"
+        return made, said
     small = Encoder(kind="random", name="", limit=encoder.limit, dropout=encoder.dropout, layers=LAYERS)
     return small, f"an encoder of {LAYERS} layers with random weights, since {name!r} is not at hand"
 

@@ -55,8 +55,9 @@ class Task(Part):
 
 
 class Vocabulary(Part):
-    """`keep` the encoder's own, `trim` it to what the training text uses, or take the pieces of a `file` and then trim.
+    """`keep` the encoder's own, `trim` it to what the training text uses, or take the tokens of a `file` and then trim.
 
+    `file` is a text with a token a line, a tokenizer.json, a folder that has vocab.txt or tokenizer.json, or a hub name.
     `texts` names files of plain text whose words count when trimming, besides the training documents.
     """
 
@@ -114,6 +115,7 @@ def _known_encoder(kind: str) -> str:
 class Encoder(Part):
     """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with.
 
+    `lower_case` says whether its tokenizer ignores case, where the encoder's own files say nothing or something wrong.
     Encoders that other packages bring have `settings`. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
     """
 
@@ -122,6 +124,7 @@ class Encoder(Part):
     dropout: Share = 0.0
     limit: Annotated[int, Field(ge=8, le=8192)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
+    lower_case: bool | None = None
     vocabulary: Vocabulary = Vocabulary()
     run: str | None = None
     bilstm: BiLSTM | None = None

@@ -22,7 +22,8 @@ from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
 from biomux.training import batches, encoders, example_cache
-from biomux.training.encoders import from_run, transformer
+from biomux.training.encoders import from_run
+from biomux.training.encoders.tokenizer import tokenizer_of
 from biomux.training.heads import HEADS
 from biomux.training.heads.crf import chained
 from biomux.training.model import Model, TorchSession
@@ -110,7 +111,7 @@ def restore(recipe: Recipe, folder: Path, found: example_cache.Found) -> Built |
     try:
         described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         tasks = tuple(restored(one) for one in described["tasks"])
-        tokenizer = transformer.tokenizer_of(str(folder))
+        tokenizer = tokenizer_of(str(folder))
         specials, limit = Specials(**described["specials"]), int(described["limit"])
         encoder = encoders.build(described["encoder"])
     except (OSError, ValueError, KeyError, TypeError, TrainingError):

@@ -17,8 +17,8 @@ from torch.nn import functional
 from biomux.recipes import schema
 from biomux.training.encoders import packed_sequences, word_tokenizer, word_vectors
 from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.tokenizer import SPECIALS
 from biomux.training.encoders.transformer import specials
-from biomux.training.encoders.vocabulary import SPECIALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,6 +16,7 @@ from torch.nn import functional
 from biomux.recipes import schema
 from biomux.training.encoders import transformer, vocabulary
 from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.tokenizer import tokenizer_of
 from biomux.training.encoders.word_tokenizer import CONTINUES, pieces_of
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Convolution(nn.Module):
 def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
     """The encoder, with the tokenizer of `settings.name` and the vocabulary that the recipe asks for."""
     chosen = settings.convolution or schema.Convolution()
-    tokenizer = transformer.tokenizer_of(settings.name)
+    tokenizer = tokenizer_of(settings.name, lower_case=settings.lower_case)
     tokenizer, _ = vocabulary.shaped(
         tokenizer, torch.zeros((tokenizer.get_vocab_size(), 1)), settings.vocabulary, texts
     )

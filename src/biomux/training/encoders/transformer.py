@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.training.encoders import vocabulary
 from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.tokenizer import tokenizer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from tokenizers import Tokenizer
 
     from biomux.recipes import schema
 
@@ -136,7 +138,7 @@ def _quietly() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Specials]:
+def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> tuple[Transformer, Tokenizer, Specials]:
     """The encoder of a hub name or folder, with its tokenizer."""
     from transformers import AutoConfig, AutoModel
 
@@ -154,17 +156,17 @@ def load(name: str, *, dropout: float = 0.0) -> tuple[Transformer, Tokenizer, Sp
         raise TrainingError(
             "BX401",
             f"cannot load the encoder {name!r}: {str(error).splitlines()[0]}",
-            hint="give a folder with config.json, model.safetensors and tokenizer.json, or a hub name where there is a network",
+            hint="give a folder with config.json, model.safetensors and tokenizer.json or vocab.txt, or a hub name where there is a network",
         ) from None
     if hasattr(body, "pooler"):
         body.pooler = None
-    tokenizer = tokenizer_of(name)
+    tokenizer = tokenizer_of(name, lower_case=lower_case)
     return Transformer(body), tokenizer, specials(tokenizer)
 
 
 def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
     """The encoder that a recipe names, with as many layers and the vocabulary that it asks for."""
-    encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout)
+    encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout, lower_case=settings.lower_case)
     if settings.layers is not None:
         encoder.keep_layers(settings.layers)
     if settings.vocabulary.kind != "keep":
@@ -181,28 +183,6 @@ def build(described: dict[str, Any]) -> Transformer:
     if hasattr(body, "pooler"):
         body.pooler = None
     return Transformer(body)
-
-
-def tokenizer_of(name: str) -> Tokenizer:
-    """The tokenizer of a hub name or folder; it neither pads nor cuts."""
-    folder = Path(name)
-    if (folder / "tokenizer.json").is_file():
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    elif folder.is_dir():
-        raise TrainingError(
-            "BX401", "the encoder has no tokenizer.json", where=name, hint="save its fast tokenizer there"
-        )
-    else:
-        try:
-            tokenizer = Tokenizer.from_pretrained(name)
-        except Exception as error:  # the library raises what its network layer does
-            said = " ".join(str(error).split())[:200]
-            raise TrainingError(
-                "BX401", f"cannot load the tokenizer of {name!r}: {said}", hint="give a folder with tokenizer.json"
-            ) from None
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 def specials(tokenizer: Tokenizer) -> Specials:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer
 
-from biomux.errors import TrainingError
 from biomux.formats import lines, sources
+from biomux.training.encoders.tokenizer import SPECIALS, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from biomux.recipes import schema
-
-SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def replace(tokenizer: Tokenizer, table: Tensor, pieces: Sequence[str]) -> tuple[Tokenizer, Tensor]:
@@ -61,18 +58,8 @@ def shaped(
     if settings.kind == "keep":
         return tokenizer, table
     if settings.kind == "file":
-        tokenizer, table = replace(tokenizer, table, pieces_of(settings.file))
+        tokenizer, table = replace(tokenizer, table, tokens_of(settings.file or ""))
     return trim(tokenizer, table, (*texts, *lines_of(settings.texts)), minimum=settings.minimum)
-
-
-def pieces_of(file: str | None) -> list[str]:
-    """The pieces of a vocabulary file: one a line."""
-    path = Path(file or "")
-    if not path.is_file():
-        raise TrainingError(
-            "BX401", f"there is no vocabulary file {str(file)!r}", hint="give model.encoder.vocabulary.file"
-        )
-    return path.read_text(encoding="utf-8").splitlines()
 
 
 def lines_of(files: Iterable[str]) -> Iterator[str]:

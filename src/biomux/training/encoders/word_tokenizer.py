@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from biomux.training.encoders.vocabulary import SPECIALS
+from biomux.training.encoders.tokenizer import SPECIALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,0 +1,151 @@
+"""The tokenizer of an encoder: its tokenizer.json or, where there is only a vocab.txt (BioBERT, BlueBERT, BiomedBERT), BERT's with that vocabulary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+from biomux.errors import TrainingError
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def tokenizer_of(name: str, *, lower_case: bool | None = None) -> Tokenizer:
+    """The tokenizer of a hub name or folder; it neither pads nor cuts.
+
+    Without `lower_case` the case is as the encoder's files say it, or else as its vocabulary shows it.
+    """
+    if (file := file_of(name, "tokenizer.json")) is not None:
+        try:
+            tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:  # the library has no class of its own for this
+            raise _unreadable(file, str(error)) from None
+        if lower_case is not None:
+            _set_case(tokenizer, lower_case, name)
+    elif (file := file_of(name, "vocab.txt")) is not None:
+        tokenizer = _bert(file, name, lower_case)
+    else:
+        raise TrainingError(
+            "BX401",
+            "the encoder has neither tokenizer.json nor vocab.txt",
+            where=name,
+            hint="give a folder that has one of them, or a hub name where there is a network",
+        )
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def tokens_of(name: str) -> list[str]:
+    """The tokens of a vocabulary, in their order: of a file (one a line, or a tokenizer.json), a folder or a hub name."""
+    path = Path(name)
+    if path.is_file():
+        file: Path | None = path
+    elif path.is_dir() or (name and not path.is_absolute() and path.suffix not in (".txt", ".json")):
+        file = file_of(name, "vocab.txt") or file_of(name, "tokenizer.json")
+    else:
+        file = None
+    if file is None:
+        raise TrainingError(
+            "BX401",
+            f"there is no vocabulary {name!r}",
+            hint="give model.encoder.vocabulary.file a file, a folder with vocab.txt or tokenizer.json, or a hub name where there is a network",
+        )
+    if file.suffix != ".json":
+        return _lines(file)
+    try:
+        vocabulary = json.loads(file.read_bytes())["model"]
+        if vocabulary["type"] != "WordPiece":
+            raise _unreadable(file, f"its tokens are those of {vocabulary['type']}, not of WordPiece")
+        return sorted(vocabulary["vocab"], key=vocabulary["vocab"].__getitem__)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _unreadable(file, f"{type(error).__name__}: {error}") from None
+
+
+def file_of(name: str, file: str) -> Path | None:
+    """A file of a folder or of a hub name's repository; None if it has no such file."""
+    folder = Path(name)
+    if folder.is_dir():
+        return folder / file if (folder / file).is_file() else None
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(name, file))
+    except EntryNotFoundError:  # not in the repository or, without a network, not among what was loaded before
+        return None
+    except Exception as error:  # the library raises what its network layer does
+        message = " ".join(str(error).split())[:200]
+        raise TrainingError(
+            "BX401", f"cannot load {file} of {name!r}: {message}", hint="give a folder with tokenizer.json or vocab.txt"
+        ) from None
+
+
+def _bert(file: Path, name: str, lower_case: bool | None) -> Tokenizer:
+    tokens = _lines(file)
+    missing = [token for token in SPECIALS[:4] if token not in tokens]
+    if missing:
+        raise _unreadable(file, f"it lacks {', '.join(missing)}")
+    settings = {**_settings(name, "config.json"), **_settings(name, "tokenizer_config.json")}
+    if lower_case is None:
+        stated = settings.get("do_lower_case")
+        has_capitals = any(token != token.lower() for token in tokens if not token.startswith("["))
+        lower_case = stated if isinstance(stated, bool) else not has_capitals
+    strip = settings.get("strip_accents")
+    vocabulary = {token: index for index, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=SPECIALS[1], max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=lower_case,
+        strip_accents=strip if isinstance(strip, bool) else None,
+        handle_chinese_chars=settings.get("tokenize_chinese_chars") is not False,
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    tokenizer.add_special_tokens([token for token in SPECIALS if token in vocabulary])
+    return tokenizer
+
+
+def _set_case(tokenizer: Tokenizer, lower_case: bool, name: str) -> None:
+    if not isinstance(tokenizer.normalizer, normalizers.BertNormalizer):
+        raise TrainingError(
+            "BX401",
+            f"the case of the tokenizer of {name!r} cannot be set: it is not BERT's",
+            where="model → encoder → lower_case",
+            hint="leave it out: the tokenizer does as it was made to",
+        )
+    tokenizer.normalizer.lowercase = lower_case
+
+
+def _settings(name: str, file: str) -> dict[str, Any]:
+    """A JSON file that an encoder may have; nothing where it has none."""
+    path = file_of(name, file)
+    if path is None:
+        return {}
+    try:
+        settings = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise _unreadable(path, str(error)) from None
+    return settings if isinstance(settings, dict) else {}
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(file, str(error)) from None
+    # Not splitlines: a token may be a character that ends lines elsewhere.
+    return text.removesuffix("\n").replace("\r\n", "\n").split("\n")
+
+
+def _unreadable(file: Path, reason: str) -> TrainingError:
+    return TrainingError(
+        "BX401", f"cannot read the vocabulary: {reason}", where=str(file), hint="load the encoder's files again"
+    )
