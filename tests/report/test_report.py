@@ -291,6 +291,29 @@ def test_published_figures_stand_beside_ours_where_they_can() -> None:
     assert not comparable({**column, "corpus": "bc2gm[GENE=gene]"})
 
 
+def test_a_head_of_one_type_stands_only_beside_figures_of_that_type() -> None:
+    micro = {"tp": 1, "fp": 1, "fn": 1, "precision": 0.8, "recall": 0.8, "f1": 0.8, "f1_error": 0.01}
+
+    def column(*types: str) -> dict[str, Any]:
+        table = {"micro": micro, "types": dict.fromkeys(types, micro)}
+        signature = "biomux:0.1.0|matching:strict|corpus:bc5cdr"
+        return {
+            "name": "bc5cdr",
+            "corpus": "bc5cdr",
+            "split": "test",
+            "cross": False,
+            "signature": signature,
+            "spans": {"matchings": {"strict": table, "piece": table}},
+        }
+
+    def corpora(*types: str) -> set[str]:
+        return {one.corpus for one in ours("mine", [column(*types)])}
+
+    assert corpora("Chemical", "Disease") == {"bc5cdr", "bc5cdr-chemical", "bc5cdr-disease"}
+    assert corpora("Disease") == {"bc5cdr-disease"}
+    assert corpora("Chemical") == {"bc5cdr-chemical"}
+
+
 def test_a_study_without_a_report_says_so(tmp_path: Path) -> None:
     (tmp_path / "study.json").write_text(json.dumps({"format": "biomux-study", "study": {"name": "pairs"}}))
     page, _ = report.make([str(tmp_path)])
