@@ -231,6 +231,14 @@ def test_the_map_of_a_run_with_several_tasks(here: Path, capsys: pytest.CaptureF
     assert biomux(arguments) == 0
 
 
+def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = 'tasks.drugs.head={"kind": "crf"}'
+    assert biomux(["train", "both.yaml", "--run", "chain", "--corpora", "corpora", "--set", head]) == 0
+    capsys.readouterr()
+    assert biomux(["tasks", "map", "chain", "--corpora", "corpora", "--examples", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["similarity"]["drugs"]["drugs"] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

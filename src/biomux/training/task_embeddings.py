@@ -94,7 +94,8 @@ def vector(model: Model, task: Task, examples: Sequence[Example], specials: Spec
         raise TrainingError("BX404", "the encoder has no layers to compare tasks by", hint="use another encoder")
     sums = [torch.zeros(len(weight), dtype=torch.float64) for _, weight in named]
     head: Any = model.heads[task.name]
-    objective = OBJECTIVES[getattr(head, "objective", task.objective)]
+    # A head with a loss of its own (CRF) has no objective in the table.
+    objective = None if hasattr(head, "loss") else OBJECTIVES[getattr(head, "objective", task.objective)]
     for number, example in enumerate(examples):
         part = collate([example], specials, seed=(0, number))
         target = part.targets.get(task.name)
@@ -103,7 +104,7 @@ def vector(model: Model, task: Task, examples: Sequence[Example], specials: Spec
         model.zero_grad(set_to_none=True)
         features = model.features(part.batch)
         rows, labels = torch.from_numpy(target.rows), torch.from_numpy(target.labels)
-        loss = head.loss(features, rows, labels) if hasattr(head, "loss") else objective(head(features, rows), labels)
+        loss = head.loss(features, rows, labels) if objective is None else objective(head(features, rows), labels)
         (loss / len(target.labels)).backward()
         for total, (_, weight) in zip(sums, named, strict=True):
             if weight.grad is not None:
