@@ -372,3 +372,27 @@ def test_a_job_with_other_options_does_not_go_on(annotate: Annotate, tmp_path: P
     (tmp_path / "a.csv").write_text("id,ti,ab\n7,Title,TP53 binds.\n")
     assert annotate(tmp_path / "a.csv", "--text", "ab", "-o", f"{tmp_path}/out/") == 0
     assert annotate(tmp_path / "a.csv", "--text", "ti", "-o", f"{tmp_path}/out/") == 2
+
+
+def test_a_run_is_annotated_as_its_bundle_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch", reason="the extra 'train' is not installed")
+    run, text = tiny.run(tmp_path / "run"), tmp_path / "one.txt"
+    text.write_text(TEXT)
+    found = []
+    for model in (run, tiny.bundle(tmp_path / "bundle")):
+        out = tmp_path / f"{model.name}.jsonl"
+        assert cli.run(["annotate", "--bundle", str(model), "--threads", "1", str(text), "-o", str(out)]) == 0
+        assert cli.run(["annotate", "--bundle", str(model), "--threads", "1", TEXT]) == 0
+        (document,) = formats.read(out)
+        found.append([(span.start, span.end, span.type, span.head) for span in document.spans])
+    assert found[0] == found[1]
+    capsys.readouterr()
+    assert cli.run(["annotate", "--bundle", str(run), "--runtime", "onnxruntime", TEXT]) == 2
+    assert "this is a run, and runs are annotated with torch" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "biomux.training.load_run", None)
+    assert cli.run(["annotate", "--bundle", str(run), TEXT]) == 2
+    error = capsys.readouterr().err
+    assert "BX003" in error
+    assert "biomux[train]" in error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """A bundle and what `Annotator.annotate` is asked for; plain values only.
+    """A bundle, or a run, and what `Annotator.annotate` is asked for; plain values only.
 
     `threshold` are pairs of a type and a score, "*" for all other types. `runtime` is one of `biomux.engine.runtimes`.
     """
@@ -34,11 +35,22 @@ class Settings:
         """The same with a runtime by name, which all who work on one output must share: the last digits of scores are each runtime's own."""
         from biomux.engine import runtimes
 
+        if self.run is not None:
+            return self  # torch computes it
         return replace(self, runtime=runtimes.named(self.runtime))
+
+    @property
+    def run(self) -> Path | None:
+        """The folder of the run that is named in place of a bundle; None if it is a bundle."""
+        from biomux.engine import load
+        from biomux.engine.bundle import reader
+
+        folder = load.find(self.bundle)
+        return folder if (folder / "model.json").exists() and not (folder / reader.MANIFEST).exists() else None
 
     def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
         """Load the annotator."""
-        from biomux.engine.load import load
+        from biomux import load
 
         made = load(self.bundle, threads=threads, runtime=self.runtime)
         return replace(made, strict=self.strict, chunk=chunk or made.chunk)
@@ -66,6 +78,8 @@ class Settings:
         """The types that are not given out since they were never as precise as is asked for."""
         if self.precision is None or self.types is not None:
             return ()
+        if self.run is not None:
+            return self.annotator().imprecise(self.precision, heads=self.heads)
         from biomux.engine import load, query
         from biomux.engine.bundle import reader
 
@@ -82,9 +96,16 @@ class Settings:
         ).left_out
 
     def fingerprint(self) -> str:
-        """The checksum of the bundle: of its manifest, which has those of all its files."""
+        """The checksum of the bundle: of its manifest, which has those of all its files. Of a run: of its description and weights."""
         import hashlib
 
+        if (run := self.run) is not None:
+            digest = hashlib.sha256()
+            for name in ("model.json", "tokenizer.json", "model.safetensors"):
+                if (run / name).is_file():
+                    with (run / name).open("rb") as stream:
+                        digest.update(hashlib.file_digest(stream, "sha256").digest())
+            return digest.hexdigest()
         from biomux.engine import load
         from biomux.engine.bundle import reader
 

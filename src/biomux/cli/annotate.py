@@ -70,7 +70,12 @@ def command(
         typer.Option("--heads", metavar="NAMES", help="The types of these corpora's heads as they are: bc5cdr,jnlpba."),
     ] = None,
     bundle: Annotated[
-        str | None, typer.Option("--bundle", metavar="BUNDLE", help="A bundle's folder or name; else the one included.")
+        str | None,
+        typer.Option(
+            "--bundle",
+            metavar="BUNDLE",
+            help="A bundle's folder or name, or a run's folder (needs the extra train); else the bundle included.",
+        ),
     ] = None,
     threshold: Annotated[
         list[str] | None,

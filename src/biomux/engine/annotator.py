@@ -51,6 +51,7 @@ class Annotator:
     become probabilities. `merges` make plain types of the heads' types; without them the heads' own types are what there is.
     `curves` say how precise a head's type is from which score on, `thresholds` from which score on it is given out by default (None: not at all). In `strict` mode a document that was not wholly read is an error.
     `asking` are tasks other than tagging, whose heads `answer` asks. What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
+    `name` is what the bundle or run is called, for people to read.
     """
 
     session: Session
@@ -66,6 +67,18 @@ class Annotator:
     strict: bool = False
     chunk: int = CHUNK
     asking: tuple[Asking, ...] = ()
+    name: str = ""
+
+    def __repr__(self) -> str:
+        """One line: what it is called, what it finds, what computes it."""
+        name = f" {self.name!r}" if self.name else ""
+        parts = [_number(len(self.tasks), "head"), _number(len(self.types), "entity type")]
+        if self.asking:
+            parts.append(_number(len(self.asking), "other task"))
+        parts.append(getattr(self.session, "runtime", type(self.session).__name__))
+        if (threads := getattr(self.session, "at_once", None)) is not None:
+            parts.append(_number(threads, "thread"))
+        return f"<Annotator{name}: {', '.join(parts)}>"
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -408,3 +421,7 @@ def _names(what: str, given: Sequence[str] | None) -> Sequence[str] | None:
 def _raise(document: Document, error: BiomuxError) -> None:
     del document
     raise error
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -35,6 +35,7 @@ def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str =
         merges=read.merges,
         curves=read.curves,
         thresholds=read.thresholds,
+        name=read.folder.resolve().name,
     )
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class OnnxSession:
     """Runs a bundle's graph, each batch on one thread, `at_once` of them side by side. `columns` are each head's logits among all."""
 
+    runtime = "onnxruntime"
+
     def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int | None = None) -> None:
         import onnxruntime
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class OpenVinoSession:
     """Runs a bundle's graph as `OnnxSession` does, each batch on one thread, `at_once` of them side by side."""
 
+    runtime = "openvino"
+
     def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int | None = None) -> None:
         self.at_once = all_threads.chosen(threads)
         try:

@@ -51,7 +51,9 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
     tokenizer.no_truncation()
     chains = tuple(chained(task, model.heads[task.name]) for task in tasks if isinstance(task, Tagging))
     asking = tuple(cast("Asking", task) for task in tasks if not isinstance(task, Tagging))
-    return Annotator(TorchSession(model), tokenizer, specials, chains, limit=limit, asking=asking)
+    return Annotator(
+        TorchSession(model), tokenizer, specials, chains, limit=limit, asking=asking, name=folder.resolve().name
+    )
 
 
 def description_of(folder: Path) -> dict[str, Any]:

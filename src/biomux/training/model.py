@@ -58,6 +58,8 @@ class Model(nn.Module):
 class TorchSession:
     """A session over a model in memory: development scores come from it."""
 
+    runtime = "torch"
+
     def __init__(self, model: Model) -> None:
         self.model = model
 
