@@ -20,7 +20,7 @@ import numpy as np
 
 from biomux.corpora import catalogue, view
 from biomux.corpora import directory as directories
-from biomux.errors import FormatError
+from biomux.errors import BiomuxError
 from biomux.files import replaced_folder
 from biomux.formats import jsonl, of_path, stop
 from biomux.tasks.examples import Example, Labels, Masking, Reading, Unit
@@ -94,7 +94,7 @@ def load(place: Path, *, own: str) -> Found | None:
             name: list(jsonl.read(of_path(place / "development" / f"{number}.jsonl"), on_error=stop))
             for number, name in enumerate(told["development"])
         }
-    except (OSError, ValueError, KeyError, IndexError, TypeError, BadZipFile, FormatError):
+    except (OSError, ValueError, KeyError, IndexError, TypeError, BadZipFile, BiomuxError):
         return None
     return examples, {name: Counter(found) for name, found in told["counts"].items()}, development
 
