@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -24,6 +25,7 @@ from biomux.annotate.parts import Failures, cut
 from biomux.annotate.run import Step, run
 from biomux.annotate.settings import Settings
 from biomux.annotate.work import Work, annotate_part
+from biomux.annotate.workers import Reading
 from biomux.document import Document
 from biomux.errors import AnnotateError, BiomuxError, FormatError, UsageError
 
@@ -256,6 +258,48 @@ def stop_after(parts: int) -> Any:
             raise Stopped
 
     return listen
+
+
+def test_a_worker_that_nobody_listens_to_blames_no_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biomux.annotate.workers.EVERY_SECONDS", 0)
+    theirs, ours = multiprocessing.Pipe()
+    theirs.close()
+    part = next(cut(documents(), Failures()))
+    work = Work(str(tmp_path), str(tmp_path), RULES)
+    made = annotate_part(part, work, on_read=Reading(ours))
+    ours.close()
+    assert made.failures == ()
+    assert made.tally.documents == 60
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_moves_within_one_long_document(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "long.jsonl"
+    formats.write([Document("long", tiny.text(20_000)), Document("short", "aspirin")], path)
+    size = path.stat().st_size
+    told: list[tuple[float, int]] = []
+    steps: list[Step] = []
+
+    def on_read(stored: float, characters: int) -> None:
+        if not steps:
+            told.append((stored, characters))
+
+    settings = Settings(bundle=str(tiny.bundle(tmp_path / "bundle")))
+    annotate(
+        path,
+        tmp_path / "out.jsonl",
+        settings=settings,
+        workers=workers,
+        threads=1,
+        on_read=on_read,
+        listen=steps.append,
+    )
+    assert [step.reached for step in steps][-1] == size
+    if workers == 1 or told:  # a worker that is quick says nothing
+        assert told == sorted(told)
+        assert all(0 < stored <= size for stored, _ in told)
+    if workers == 1:
+        assert len({stored for stored, _ in told}) > 20
 
 
 @pytest.mark.parametrize("folder", [False, True])
@@ -510,7 +554,7 @@ def test_workers_use_the_runtime_that_was_chosen(source: Path, tmp_path: Path, m
 
     seen: list[str] = []
 
-    def parts(parts: Any, work: Work, *, workers: int) -> Any:
+    def parts(parts: Any, work: Work, *, workers: int, on_read: object) -> Any:
         seen.append(work.settings.runtime)
         return ((part, annotate_part(part, work)) for part in parts)
 

@@ -36,6 +36,8 @@ class Part:
     documents: bytes
     failures: tuple[Failure, ...] = ()
     reached: int = 0
+    characters: int = 0
+    """Characters of text in it: for progress."""
 
     @property
     def name(self) -> str:
@@ -100,8 +102,8 @@ def cut(
             failures.add(document, error)
         size += len(document.text)
         if size >= characters or len(lines) >= most:
-            yield Part(index, b"".join(lines), failures.take(), reached())
+            yield Part(index, b"".join(lines), failures.take(), reached(), size)
             lines, size, index = [], 0, index + 1
     left = failures.take()
     if lines or left or not index:
-        yield Part(index, b"".join(lines), left, reached())
+        yield Part(index, b"".join(lines), left, reached(), size)

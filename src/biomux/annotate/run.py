@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A part is there. `fresh`: it was made by this run and not by an earlier one."""
+    """A part is there. `reached`: stored bytes of all parts that are. `fresh`: it was made by this run and not by an earlier one."""
 
     done: Done
     reached: int
@@ -73,9 +73,13 @@ def run(
     restart: bool = False,
     overwrite: bool = False,
     listen: Callable[[Step], None] = lambda _: None,
+    on_read: Callable[[float, int], None] = lambda _stored, _characters: None,
     on_loss: Callable[[Loss], None] = formats.ignore,
 ) -> Tally:
-    """Annotate the inputs into the goal. `threads` are those of each worker: by default all workers together take all cores."""
+    """Annotate the inputs into the goal. `threads` are those of each worker: by default all workers together take all cores.
+
+    `on_read` is told on the way, within a part too, about how many stored bytes have been annotated, and how many characters this run has read.
+    """
     failures = Failures()
     inputs.on_error = failures
     _must_be_apart(inputs, goal)
@@ -103,9 +107,11 @@ def run(
         )
         parts = cut(inputs.documents(), failures, characters=part_size, reached=lambda: inputs.done)
         made: dict[int, Done] = {}
+        reached = _Reached(on_read)
 
         def missing() -> Iterator[Part]:
             for part in parts:
+                reached.cut(part)
                 found = done(part, work)
                 if found is None:
                     yield part
@@ -113,13 +119,40 @@ def run(
                     raise _changed(part, goal)
                 else:
                     made[part.index] = found
-                    listen(Step(found, part.reached, fresh=False))
+                    listen(Step(found, reached.done(part), fresh=False))
 
-        for part, found in annotate_parts(missing(), work, workers=workers):
+        for part, found in annotate_parts(missing(), work, workers=workers, on_read=reached.read):
             made[found.index] = found
-            listen(Step(found, part.reached, fresh=True))
+            listen(Step(found, reached.done(part), fresh=True))
         whole = [made[index] for index in range(len(made))]
         return _finish(whole, goal, described, on_loss)
+
+
+class _Reached:
+    """How far a run has come: stored bytes of the parts that are done, and of those that are being made by their share of characters."""
+
+    def __init__(self, on_read: Callable[[float, int], None]) -> None:
+        self._on_read = on_read
+        self._cut = self._done = self._characters = 0
+        self._bytes: dict[int, int] = {}
+        self._share: dict[int, float] = {}
+
+    def cut(self, part: Part) -> None:
+        """A part begins where the one before it ended."""
+        self._bytes[part.index], self._cut = part.reached - self._cut, part.reached
+
+    def read(self, part: Part, characters: int) -> None:
+        """More characters of a part were read."""
+        self._characters += characters
+        self._share[part.index] = min(1.0, self._share.get(part.index, 0.0) + characters / max(1, part.characters))
+        making = sum(self._bytes[index] * share for index, share in self._share.items())
+        self._on_read(self._done + making, self._characters)
+
+    def done(self, part: Part) -> int:
+        """A part is done; the stored bytes of all that are."""
+        self._share.pop(part.index, None)
+        self._done += self._bytes.pop(part.index)
+        return self._done
 
 
 def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss: Callable[[Loss], None]) -> Tally:

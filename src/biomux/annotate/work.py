@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -58,14 +58,14 @@ class Done:
     losses: dict[str, tuple[int, str, str]]
 
 
-def annotate_part(part: Part, work: Work) -> Done:
-    """Annotate a part and write it, unless that has been done."""
+def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | None = None) -> Done:
+    """Annotate a part and write it, unless that has been done. `on_read` is told how many more characters have been read."""
     found = done(part, work)
     if found is not None and found.of == part.sha256:
         return found
     failures, tally, losses = Failures(), Tally(), _Losses()
     read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl", on_error=failures)
-    annotator = _annotator(work.settings, work.threads)
+    annotator = replace(_annotator(work.settings, work.threads), on_read=on_read)
     annotated = _fitting(list(work.settings.annotate(annotator, read, on_error=failures.add)), work.goal, failures)
     for document in annotated:
         tally.add(document)

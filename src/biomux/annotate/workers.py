@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import time
 import traceback
+from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +18,26 @@ from biomux.annotate.work import annotate_part
 from biomux.errors import AnnotateError, BiomuxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.context import SpawnProcess
 
     from biomux.annotate.parts import Part
     from biomux.annotate.work import Done, Work
 
+EVERY_SECONDS = 0.5
+"""How often a worker says how far it is."""
 
-def annotate_parts(parts: Iterable[Part], work: Work, *, workers: int) -> Iterator[tuple[Part, Done]]:
-    """Each part, when it is done; in any order if there are several workers. With one, it is this process that works."""
+
+def annotate_parts(
+    parts: Iterable[Part], work: Work, *, workers: int, on_read: Callable[[Part, int], None]
+) -> Iterator[tuple[Part, Done]]:
+    """Each part, when it is done; in any order if there are several workers. With one, it is this process that works.
+
+    `on_read` is told of a part that is being made how many more of its characters have been read.
+    """
     if workers == 1:
         for part in parts:
-            yield part, annotate_part(part, work)
+            yield part, annotate_part(part, work, on_read=partial(on_read, part))
         return
     crew: list[_Worker] = []
     waiting = iter(parts)
@@ -43,8 +54,8 @@ def annotate_parts(parts: Iterable[Part], work: Work, *, workers: int) -> Iterat
                 continue
             ready = wait([worker.pipe for worker in crew if worker.part])
             for worker in crew:
-                if worker.pipe in ready:
-                    yield worker.take()
+                if worker.pipe in ready and (made := worker.take(on_read)):
+                    yield made
     finally:
         for worker in crew:
             worker.end()
@@ -66,13 +77,17 @@ class _Worker:
         except OSError:
             raise self._lost() from None
 
-    def take(self) -> tuple[Part, Done]:
+    def take(self, on_read: Callable[[Part, int], None]) -> tuple[Part, Done] | None:
+        """A part that is done; None if the worker only says how far it is."""
         try:
             kind, value = self.pipe.recv()
         except (EOFError, OSError):
             raise self._lost() from None
+        assert self.part is not None
+        if kind == "read":
+            on_read(self.part, value)
+            return None
         part, self.part = self.part, None
-        assert part is not None
         if kind == "error":
             raise value
         if kind == "unexpected":
@@ -110,7 +125,7 @@ def _serve(pipe: Connection[Any, Any], work: Work) -> None:
             return
         answer: tuple[str, object]
         try:
-            answer = "done", annotate_part(part, work)
+            answer = "done", annotate_part(part, work, on_read=Reading(pipe))
         except BiomuxError as error:
             answer = "error", error
         except BaseException:  # the process that feeds us shall tell it
@@ -119,3 +134,21 @@ def _serve(pipe: Connection[Any, Any], work: Work) -> None:
             pipe.send(answer)
         except OSError:
             return
+
+
+class Reading:
+    """Tells the process that feeds us how many characters have been read, now and then."""
+
+    def __init__(self, pipe: Connection[Any, Any]) -> None:
+        self._pipe = pipe
+        self._waiting = 0
+        self._told = time.monotonic()
+
+    def __call__(self, characters: int) -> None:
+        self._waiting += characters
+        if time.monotonic() - self._told >= EVERY_SECONDS:
+            with suppress(
+                OSError
+            ):  # nobody feeds us any more, which is not the fault of the document that is being read
+                self._pipe.send(("read", self._waiting))
+            self._waiting, self._told = 0, time.monotonic()

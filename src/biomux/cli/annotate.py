@@ -313,6 +313,13 @@ def _job(
             shown.what = f"{words / (time.perf_counter() - begun):,.0f} words/s"
             shown.reach(max(reached, shown.done))
 
+        def on_read(stored: float, characters: int) -> None:
+            if total:
+                shown.reach(max(stored, shown.done))
+            else:
+                shown.what = f"annotating, {characters:,} characters read"
+                shown.reach(shown.done)
+
         tally = run(
             inputs,
             goal,
@@ -323,6 +330,7 @@ def _job(
             restart=restart,
             overwrite=overwrite,
             listen=listen,
+            on_read=on_read,
             on_loss=losses,
         )
     seconds = time.perf_counter() - begun

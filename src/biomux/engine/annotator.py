@@ -68,6 +68,8 @@ class Annotator:
     chunk: int = CHUNK
     asking: tuple[Asking, ...] = ()
     name: str = ""
+    on_read: Callable[[int], None] | None = None
+    """Told how many more characters have been read: a long document is many calls."""
 
     def __repr__(self) -> str:
         """One line: what it is called, what it finds, what computes it."""
@@ -305,6 +307,8 @@ class Annotator:
             for task in tasks:
                 rows = softmax(logits[task.name], (self.temperatures or {}).get(task.name, 1.0))
                 self._decode(task, rows, batch.windows, begins, ends, places, sentences_pieces, texts, found, partial)
+            if self.on_read is not None:
+                self.on_read(sum(_characters(cut[member]) for member in batch.windows.tolist()))
         by_name = {task.name: task for task in tasks}
         for (index, head), parts in sorted(partial.items()):
             rows = np.concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
@@ -340,6 +344,10 @@ class Annotator:
             firsts = piece.first[slice(*np.searchsorted(piece.first, (window.start, window.end)))]
             keep = (firsts >= window.core_start) & (firsts < window.core_end)
             partial.setdefault((index, task.name), []).append((window.start, rows[begin:end][keep]))
+
+
+def _characters(pieces: Pieces) -> int:
+    return int(pieces.ends[-1] - pieces.starts[0]) if pieces.words else 0
 
 
 def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document]]:
