@@ -59,7 +59,7 @@ def _command(path: str, command: Any, *, level: int) -> list[str]:
     options = [param for param in options if "--help" not in param.opts]
     below = getattr(command, "commands", {})
     usage = [path, *(["[OPTIONS]"] if options else []), *map(_argument, arguments), *(["COMMAND"] if below else [])]
-    parts = [f"{'#' * level} {path}\n", f"```\n{' '.join(usage)}\n```\n", _prose(command.help or "")]
+    parts = [f"{'#' * level} {path}\n", f"```text\n{' '.join(usage)}\n```\n", _prose(command.help or "")]
     rows: list[tuple[str, ...]] = [(f"`{_argument(param)}`", param.help or "", "") for param in arguments]
     rows += [(_option(param), param.help or "", _default(param)) for param in options]
     if rows:
@@ -89,7 +89,7 @@ def _prose(help: str) -> str:
     """A command's help, its indented examples as blocks of code."""
     paragraphs = help.replace("\b\n", "").split("\n\n")
     return "\n".join(
-        f"```\n{inspect.cleandoc(text)}\n```\n" if text.startswith("    ") else f"{text}\n" for text in paragraphs
+        f"```sh\n{inspect.cleandoc(text)}\n```\n" if text.startswith("    ") else f"{text}\n" for text in paragraphs
     )
 
 
