@@ -1,6 +1,4 @@
-"""Scores made honest, on development data: a temperature for a head's logits; Platt's or isotonic for scores of spans.
-
-All three keep the order of scores (Platt with a slope above 0). Each is plain data: `to_json`, and `read_calibration` back.
+"""The temperature of a head's logits, fitted on development data, so that its scores are probabilities.
 
 >>> temperature = fit_temperature([[4.0, 0.0], [4.0, 0.0], [4.0, 0.0], [0.0, 4.0]], [0, 0, 1, 1])
 >>> round(temperature.value, 2)
@@ -11,16 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biomux.errors import ScoreError, UsageError
-from biomux.scoring.calibration import checked
+from biomux.errors import ScoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -30,9 +25,6 @@ MASKED = -100
 
 COLDEST, HOTTEST = 0.05, 20.0
 """Temperatures are kept within these: a head that is never wrong on development data would want 0."""
-
-EDGE = 1e-6
-"""Scores are kept this far from 0 and 1 before their logit is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,42 +38,6 @@ class Temperature:
         scaled = np.asarray(logits, dtype=np.float64) / self.value
         scaled = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
         return np.asarray(scaled / scaled.sum(axis=-1, keepdims=True))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"kind": "temperature.v1", "value": self.value}
-
-
-@dataclass(frozen=True, slots=True)
-class Platt:
-    """A score's logit is stretched and moved."""
-
-    slope: float
-    intercept: float
-
-    def apply(self, scores: ArrayLike) -> Floats:
-        """The honest scores."""
-        return np.asarray(1 / (1 + np.exp(-(self.slope * _logit(scores) + self.intercept))))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"kind": "platt.v1", "slope": self.slope, "intercept": self.intercept}
-
-
-@dataclass(frozen=True, slots=True)
-class Isotonic:
-    """Steps that never fall, straight lines between them; flat beyond both ends."""
-
-    scores: tuple[float, ...]
-    values: tuple[float, ...]
-
-    def apply(self, scores: ArrayLike) -> Floats:
-        """The honest scores."""
-        return np.interp(np.asarray(scores, dtype=np.float64), self.scores, self.values)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"kind": "isotonic.v1", "scores": list(self.scores), "values": list(self.values)}
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
@@ -138,81 +94,3 @@ def _slope_and_curve(values: Floats, inverse: float) -> tuple[float, float]:
     means = (weights * values).sum(axis=1)
     spreads = (weights * values**2).sum(axis=1) - means**2
     return float(means.mean()), float(spreads.mean())
-
-
-def negative_log_likelihood(logits: ArrayLike, labels: ArrayLike, temperature: Temperature | None = None) -> float:
-    """The mean over labelled positions."""
-    wanted = np.asarray(labels, dtype=np.int64).ravel()
-    values = np.asarray(logits, dtype=np.float64)
-    values = values.reshape(-1, values.shape[-1])[wanted != MASKED] / (temperature.value if temperature else 1.0)
-    wanted = wanted[wanted != MASKED]
-    peak = values.max(axis=1)
-    partition = peak + np.log(np.exp(values - peak[:, None]).sum(axis=1))
-    return float((partition - values[np.arange(len(wanted)), wanted]).mean())
-
-
-def fit_platt(scores: ArrayLike, right: ArrayLike) -> Platt:
-    """Logistic regression on the score's logit, with Platt's softened targets, so that separable data stay finite."""
-    given, hits = checked(scores, right)
-    number = float(hits.sum())
-    target = np.where(hits > 0, (number + 1) / (number + 2), 1 / (len(hits) - number + 2))
-    inputs = np.stack([_logit(given), np.ones_like(given)], axis=1)
-    weights = np.array([1.0, 0.0])
-    loss = _logistic_loss(inputs, target, weights)
-    for _ in range(100):
-        shares = 1 / (1 + np.exp(-inputs @ weights))
-        slope = inputs.T @ (shares - target)
-        curve = (inputs * (shares * (1 - shares))[:, None]).T @ inputs + 1e-9 * np.eye(2)
-        step = np.linalg.solve(curve, slope)
-        size = 1.0
-        while (new := _logistic_loss(inputs, target, weights - size * step)) > loss and size > 1e-10:
-            size /= 2
-        if new > loss:
-            break
-        weights, gain, loss = weights - size * step, loss - new, new
-        if gain < 1e-12 * max(1.0, abs(loss)):
-            break
-    return Platt(float(weights[0]), float(weights[1]))
-
-
-def _logistic_loss(inputs: Floats, target: Floats, weights: Floats) -> float:
-    raised = inputs @ weights
-    return float((np.logaddexp(0, raised) - target * raised).sum())
-
-
-def fit_isotonic(scores: ArrayLike, right: ArrayLike) -> Isotonic:
-    """The best steps that never fall: neighbours that do are pooled."""
-    given, hits = checked(scores, right)
-    distinct, places, numbers = np.unique(given, return_inverse=True, return_counts=True)
-    means = np.bincount(places, weights=hits) / numbers
-    blocks: list[list[float]] = []
-    for place in range(len(distinct)):
-        blocks.append([float(means[place]), float(numbers[place]), place, place])
-        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
-            mean, weight, _, last = blocks.pop()
-            before = blocks[-1]
-            before[0] = (before[0] * before[1] + mean * weight) / (before[1] + weight)
-            before[1], before[3] = before[1] + weight, last
-    corners: list[tuple[float, float]] = []
-    for mean, _, first, last in blocks:
-        corners += [(float(distinct[int(place)]), mean) for place in dict.fromkeys((first, last))]
-    return Isotonic(tuple(score for score, _ in corners), tuple(value for _, value in corners))
-
-
-def read_calibration(data: Mapping[str, Any]) -> Temperature | Platt | Isotonic:
-    """What `to_json` wrote."""
-    kind = data.get("kind")
-    if kind == "temperature.v1":
-        return Temperature(float(data["value"]))
-    if kind == "platt.v1":
-        return Platt(float(data["slope"]), float(data["intercept"]))
-    if kind == "isotonic.v1":
-        return Isotonic(tuple(map(float, data["scores"])), tuple(map(float, data["values"])))
-    raise UsageError(
-        "BX001", f"there is no calibration {kind!r}", hint="known are temperature.v1, platt.v1, isotonic.v1"
-    )
-
-
-def _logit(scores: ArrayLike) -> Floats:
-    clipped = np.clip(np.asarray(scores, dtype=np.float64), EDGE, 1 - EDGE)
-    return np.asarray(np.log(clipped) - np.log1p(-clipped))

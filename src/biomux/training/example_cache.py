@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from dataclasses import asdict
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -23,7 +23,7 @@ from biomux.corpora import directory as directories
 from biomux.errors import BiomuxError
 from biomux.files import replaced_folder
 from biomux.formats import jsonl, of_path, stop
-from biomux.tasks.examples import Example, Labels, Masking, Reading, Unit
+from biomux.tasks.examples import Example, Labels, Masking, Reading
 from biomux.text.tokens import Pieces
 from biomux.training.task_documents import corpora_of
 
@@ -100,7 +100,6 @@ def load(place: Path, *, own: str) -> Found | None:
 
 
 PIECES = ("ids", "first", "starts", "ends")
-UNITS = get_args(Unit)
 
 
 def _packed(examples: Sequence[Example]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
