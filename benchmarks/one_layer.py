@@ -4,7 +4,7 @@
 
 "By score" is how Biomux 0.1.0 chose between types that overlap: the highest score, whichever head it came from, and no threshold. "By standing" is
 `biomux.engine.entity_types.one_layer` over the entities above the bundle's thresholds. A corpus's types are called by their plain names; what the layer has of other types is left out, but
-has taken its place. "cancer" counts as "disease" where a corpus has diseases only. The included bundle has learned the development parts, but for BioRED's, which no head has seen.
+has taken its place. "cancer" counts as "disease" where a corpus has diseases only. The included bundle has learned the development parts, but for BioRED's, on which no head was trained.
 """
 
 from __future__ import annotations

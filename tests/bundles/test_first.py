@@ -8,7 +8,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -87,12 +87,36 @@ def test_nothing_below_its_default_threshold_and_a_threshold_of_0_gives_everythi
     }
     by_default = lowest = 0
     for text in texts().values():
-        spans, everything = tagger(text).spans, tagger(text, threshold=0).spans
+        spans, everything = tagger(text, consistent=False).spans, tagger(text, threshold=0).spans
         assert not [span for span in spans if (span.score or 0.0) < (tagger.merges[span.type].threshold or 2.0)]
         assert set(map(str, spans)) <= set(map(str, everything))
         by_default, lowest = by_default + len(spans), lowest + len(everything)
     assert by_default < lowest
     assert tagger("Aspirin.", types=["operon"]).spans == ()  # can be asked for
+
+
+def test_a_name_gets_one_answer_throughout_a_document(tagger: Annotator) -> None:
+    text = texts()["abstract"]
+    places = {match.start() for match in re.finditer("T2DM", text)}
+
+    def diseases(**options: Any) -> set[int]:
+        return {span.start for span in tagger(text, types=["disease"], **options).spans if span.start in places}
+
+    assert diseases(consistent=False) < places
+    assert diseases() == diseases(consistent=True) == places
+    options: dict[str, Any]
+    for options in ({"threshold": 0}, {"precision": 0.8}, {"heads": ["jnlpba"]}):
+        assert tagger(text, **options) == tagger(text, consistent=False, **options)
+
+
+def test_the_command_asks_for_one_answer_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    added = {}
+    for option in ("--consistent", "--no-consistent"):
+        assert cli.run(["annotate", str(EXAMPLES / "abstract.txt"), "--types", "disease", option]) == 0
+        spans = json.loads(capsys.readouterr().out)["spans"]
+        added[option] = [span for span in spans if span.get("extra", {}).get("from") == "consistency"]
+    assert added["--consistent"]
+    assert not added["--no-consistent"]
 
 
 def test_cells_components_are_no_processes(tagger: Annotator) -> None:
@@ -179,14 +203,14 @@ def test_an_abbreviation_takes_the_type_of_its_long_form(tagger: Annotator) -> N
 def test_a_document_of_fifty_thousand_words_is_read_whole(tagger: Annotator) -> None:
     joined = "\n\n".join(texts().values())
     text = "\n\n".join([joined] * (50_000 // len(joined.split()) + 1))
-    document = tagger(text)
+    document = tagger(text, consistent=False)  # a name that stands once in the text has a vote in its repetition only
     assert document.coverage is not None
     read = sum(end - start for start, end in document.coverage)
     assert read == len(text) - sum(map(str.isspace, text)) + sum(
         sum(map(str.isspace, text[start:end])) for start, end in document.coverage
     )
     period = len(joined) + 2
-    once = [(span.start, span.end, span.type) for span in tagger(joined).spans]
+    once = [(span.start, span.end, span.type) for span in tagger(joined, consistent=False).spans]
     again = {
         (span.start - period, span.end - period, span.type)
         for span in document.spans

@@ -28,6 +28,7 @@ class Settings:
     precision: float | None = None
     resolve: bool = False
     abbreviations: bool = False
+    consistent: bool | None = None
     strict: bool = False
     runtime: str = "auto"
 
@@ -71,6 +72,7 @@ class Settings:
             precision=self.precision,
             resolve=self.resolve,
             abbreviations=self.abbreviations,
+            consistent=self.consistent,
             on_error=on_error,
         )
 
@@ -122,6 +124,7 @@ class Settings:
             "precision": self.precision,
             "resolve": self.resolve,
             "abbreviations": self.abbreviations,
+            "consistent": self.consistent,
             "strict": self.strict,
             "runtime": self.runtime,
         }

@@ -100,6 +100,13 @@ def command(
     abbreviations: Annotated[
         bool, typer.Option("--abbreviations", help="Give the type of a long form to its abbreviation in the document.")
     ] = False,
+    consistent: Annotated[
+        bool | None,
+        typer.Option(
+            "--consistent/--no-consistent",
+            help="Let the occurrences of a name in a document vote; else plain types do, unless --threshold 0 or --precision is given.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A document of which a character was not read fails.")
     ] = False,
@@ -178,6 +185,7 @@ def command(
         precision=precision,
         resolve=resolve,
         abbreviations=abbreviations,
+        consistent=consistent,
         strict=strict,
         runtime=runtime,
     )

@@ -102,6 +102,7 @@ class Annotator:
         precision: float | None = None,
         resolve: bool = False,
         abbreviations: bool = False,
+        consistent: bool | None = None,
     ) -> Document:
         """Annotate one text; everything else as in `annotate`."""
         _must_be_str(text)
@@ -114,6 +115,7 @@ class Annotator:
                 precision=precision,
                 resolve=resolve,
                 abbreviations=abbreviations,
+                consistent=consistent,
             )
         )
 
@@ -127,13 +129,15 @@ class Annotator:
         precision: float | None = None,
         resolve: bool = False,
         abbreviations: bool = False,
+        consistent: bool | None = None,
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
         """The documents, in order, with what the heads say in place of their spans, and the characters that were read.
 
         Plain types by default (`types`: only these); `heads`: the named heads' own types, unmerged. `threshold` is one number or one for
         each type; without it each type has the bundle's own, and 0 gives everything. `precision` takes thresholds from the bundle's calibration.
-        Types that were never right on development data are left out unless they are named, or everything is asked for. `abbreviations` carries a long form's types to its short
+        Types that were never right on development data are left out unless they are named, or everything is asked for. `consistent` lets the occurrences of a name within
+        a document vote (`engine.consistency`): plain types do unless everything or a precision is asked for, heads' own types only if it is True. `abbreviations` carries a long form's types to its short
         form; `resolve` then leaves one layer over all types (`engine.entity_types.one_layer`). Relations are left out with the spans that they link.
 
         Of all types, those that were never as precise as `precision` are left out: `imprecise` names them. One that is asked for by name is an error then.
@@ -151,6 +155,7 @@ class Annotator:
             precision=precision,
             resolve=resolve,
             defaults=self.thresholds,
+            consistent=consistent,
         )
         return self._all(documents, chosen, abbreviations=abbreviations, on_error=on_error)
 
@@ -244,7 +249,7 @@ class Annotator:
         spans = self._read(documents, ranges, chosen.tasks)
         annotated: list[Document] = []
         for document, found, said in zip(documents, ranges, spans, strict=True):
-            mine = chosen.merged(said)
+            mine = chosen.merged(said, text=document.text, read=found)
             read = replace(document, spans=tuple(mine), relations=(), coverage=found)
             if self.strict:
                 _must_be_read(read)

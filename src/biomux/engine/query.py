@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from biomux.engine import consistency
 from biomux.engine import entity_types as plain
 from biomux.engine.entity_types import Standing
 from biomux.errors import UsageError
@@ -13,7 +14,7 @@ from biomux.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from biomux.document import Span
+    from biomux.document import Range, Span
     from biomux.engine.entity_types import Curve, Merge, Source
     from biomux.tasks.tagging import Tagging
 
@@ -29,6 +30,7 @@ class Choice:
 
     `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out. `left_out` are types
     that are never as precise as is asked for. `standings` of plain types, or of heads' own, say which of two that overlap stays in one layer.
+    `consistent`: names are voted on.
     """
 
     tasks: tuple[Tagging, ...]
@@ -40,18 +42,27 @@ class Choice:
     floors: Mapping[Source, float] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     standings: Mapping[Source, Standing] = field(default_factory=dict)
+    consistent: bool = False
 
-    def merged(self, spans: Iterable[Span]) -> list[Span]:
-        """What the heads said, as the types that were asked for, above their thresholds."""
+    def merged(self, spans: Iterable[Span], *, text: str, read: Sequence[Range]) -> list[Span]:
+        """What the heads said about a text, as the types that were asked for, above their thresholds."""
         found = plain.rounded(spans)
-        if self.floors:
-            found = [
-                span for span in found if (span.score or 0.0) >= self.floors.get((span.head or "", span.type), 0.0)
-            ]
         if self.merges is not None:
-            found = plain.merge(found, self.merges)
-        wanted = [span for span in found if span.type in self.types]
-        return plain.in_order(plain.above(wanted, self.thresholds, default=self.default))
+            found = plain.merge(self._above_floors(found), self.merges)
+        found = [span for span in found if span.type in self.types]
+        if self.consistent:
+            found = consistency.agreed(text, read, found, self._threshold, by_head=self.merges is None)
+        if self.merges is None:
+            found = self._above_floors(found)
+        return plain.in_order(plain.above(found, self.thresholds, default=self.default))
+
+    def _above_floors(self, spans: list[Span]) -> list[Span]:
+        if not self.floors:
+            return spans
+        return [span for span in spans if (span.score or 0.0) >= self.floors.get((span.head or "", span.type), 0.0)]
+
+    def _threshold(self, source: Source) -> float:
+        return max(self.floors.get(source, 0.0), self.thresholds.get(source[1], self.default))
 
     def final(self, spans: Iterable[Span]) -> list[Span]:
         """The layers as they are given out: as they stand, or resolved to one."""
@@ -72,11 +83,13 @@ def choose(
     precision: float | None,
     resolve: bool,
     defaults: Mapping[Source, float | None] | None = None,
+    consistent: bool | None = None,
 ) -> Choice:
     """Check what is asked for against what the bundle has. `defaults` are the thresholds of heads' types, None of those that were never right.
 
     A type that is asked for by name and is never as precise as `precision` is an error; where all types are asked for it is left out. So are types
-    that were never right on development data, unless they are named or a threshold of 0 asks for everything.
+    that were never right on development data, unless they are named or a threshold of 0 asks for everything. Names are made `consistent` unless
+    heads are asked for what they say themselves, for everything, or for a precision, which was measured without.
     """
     if heads is not None:
         _must_be_known("head", heads, [task.name for task in tasks])
@@ -84,6 +97,7 @@ def choose(
         raise UsageError("BX001", "threshold and precision are both given", hint="give one of them")
     asked = _asked_for(types, threshold)
     everything = precision is not None or _is_everything(threshold)
+    voted = (bool(merges) and heads is None and not everything) if consistent is None else consistent
     floors: dict[Source, float] = {}
     if merges and heads is None:
         _must_be_known("type", asked, list(merges))
@@ -113,7 +127,7 @@ def choose(
             floors = _default_floors(defaults or {}, threshold, asked, everything=everything)
     limits, default = _thresholds(threshold, own, names)
     if precision is None:
-        return Choice(read, rules, names, limits, default, resolve, floors, standings=standings)
+        return Choice(read, rules, names, limits, default, resolve, floors, (), standings, voted)
     _must_be_share("precision", precision)
     behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
     limits, refused = {}, {}
@@ -128,7 +142,7 @@ def choose(
     if refused and (types is not None or len(refused) == len(names)):
         raise next(iter(refused.values()))
     kept = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
-    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused), standings)
+    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused), standings, voted)
 
 
 def _asked_for(types: Sequence[str] | None, threshold: float | Mapping[str, float] | None) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def carry(document: Document) -> Document:
         taken.setdefault(span.type, []).extend(span.ranges)
     covered = {name: _Cover(ranges) for name, ranges in taken.items()}
     new: list[Span] = []
-    for start, end in _occurrences(text, carried):
+    for start, end in occurrences(text, carried):
         given: set[str] = set()
         for source in _meaning(carried[text[start:end]], start):
             if source.type not in given and not covered[source.type].overlaps(start, end):
@@ -189,10 +189,10 @@ def _meaning(meanings: list[tuple[int, list[Span]]], place: int) -> list[Span]:
     return next((sources for start, sources in reversed(meanings) if start <= place), [])
 
 
-def _occurrences(text: str, shorts: Iterable[str]) -> list[Range]:
-    """Where the short forms stand as whole words; the longest, where one begins with another."""
+def occurrences(text: str, names: Iterable[str]) -> list[Range]:
+    """Where the names stand as whole words; the longest, where one begins with another."""
     by_word: dict[str, list[str]] = {}
-    for short in sorted(shorts, key=len, reverse=True):
+    for short in sorted(names, key=len, reverse=True):
         word = WORD.match(short)
         if word:
             by_word.setdefault(word[0], []).append(short)
