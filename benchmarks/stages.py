@@ -104,7 +104,7 @@ def measure(
     tell("matrix peak")
     peaks = tuple(peak.measure(one, threads=threads, seconds=max(0.3, seconds / 20)) for one in peak.PRECISIONS)
     tell("cold start")
-    sentence = ["--text", TEXTS[0]]
+    sentence = ["--as-text", TEXTS[0]]
     bench.in_process(folder, sentence, threads=threads, runtime=taken)
     cold = [bench.in_process(folder, sentence, threads=threads, runtime=taken) for _ in range(starts)]
     tell("memory")
