@@ -76,7 +76,8 @@ def _signature(function: Any) -> str:
     for one in parameters:
         if one.kind is one.KEYWORD_ONLY and "*" not in shown:
             shown.append("*")
-        star = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        stars: dict[Any, str] = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}
+        star = stars.get(one.kind, "")
         annotation = "" if one.annotation is one.empty else f": {_annotation(one.annotation)}"
         shown.append(
             f"{star}{one.name}{annotation}" + ("" if one.default is one.empty else f" = {_value_of(one.default)}")
