@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import python_api
+import walks
 
 from biomux import formats
 from biomux.cli import COMMANDS, load
@@ -29,6 +30,7 @@ def pages() -> dict[str, str]:
         "docs/reference/formats.md": format_pages(),
         "docs/reference/python.md": python_api.page(MADE),
         "docs/reference/recipes.md": recipes(),
+        **{f"docs/figures/{name}.svg": walks.draw(name) for name in walks.WALKS},
     }
 
 

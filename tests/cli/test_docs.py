@@ -74,6 +74,8 @@ def every_command() -> list[tuple[str, Any]]:
         "docs/reference/formats.md",
         "docs/reference/python.md",
         "docs/reference/recipes.md",
+        "docs/figures/walk-annotate.svg",
+        "docs/figures/walk-train.svg",
     ],
 )
 def test_a_page_made_from_the_code_is_current(path: str) -> None:
