@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["in/*/*.txt"], ["a/1", "b/1", "2"]),
         (["in/a/1.txt", "in/b/1.txt"], ["a/1", "b/1"]),
         (["in/b/1.txt", "in/b/2.txt"], ["1", "2"]),
+        (["in/b", "in/b/1.txt"], ["1", "2", "1"]),
         (["in/a", "other"], ["in/a/1.txt", "other/1.txt"]),
     ],
 )
