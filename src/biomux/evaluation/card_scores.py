@@ -57,16 +57,17 @@ def section(content: Mapping[str, Any], *, notes: str = "") -> str:
     columns = [column for column in content["columns"] if "spans" in column]
     parts = [
         HEADING,
-        "Every corpus with the head that was trained on it, and, marked as cross, with heads of other corpora. Percent, ± the standard error over "
-        "documents. Strict: offsets and type must be equal; the other matchings are explained in docs/reference/scores.md.",
+        "Each corpus is scored with the head trained on it and, marked as cross, with heads of other corpora. Figures are percentages, ± the standard "
+        "error over documents. Strict: offsets and type must match exactly. docs/reference/scores.md explains the other matchings.",
         markdown(summary(columns)),
-        "### Each type, strict",
+        "### Strict scores by type",
         markdown(_types(columns)),
         "### Mistakes by class",
-        "Boundary: the right type at a place that overlaps. Split: one mention found as several; merged: several as one.",
+        "Boundary: the right type at an overlapping position. Split: one entity found as several; merged: several found as one.",
         markdown(_mistakes(columns)),
-        "### Are scores true?",
-        "The mean score of what was found, the share of it that was right, the expected calibration error, and the area under the risk–coverage curve.",
+        "### Calibration",
+        "The mean score of the entities found, the share of them that was right, the expected calibration error (ECE) and the area under the "
+        "risk–coverage curve (AURC).",
         markdown(_confidence(columns)),
         *([notes.strip()] if notes.strip() else []),
         "### Signatures",
@@ -96,7 +97,7 @@ def _types(columns: Sequence[Mapping[str, Any]]) -> Table:
         for column in columns
         for name, one in column["spans"]["matchings"]["strict"]["types"].items()
     ]
-    return ["corpus", "type", "mentions", "precision", "recall", "F1"], rows
+    return ["corpus", "type", "entities", "precision", "recall", "F1"], rows
 
 
 def _mistakes(columns: Sequence[Mapping[str, Any]]) -> Table:

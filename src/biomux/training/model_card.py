@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from biomux.training.quantization_check import Gate
     from biomux.training.type_merging import Chosen
 
-LIMITS = """## Intended use, and limits
+LIMITS = """## Intended use and limits
 
-For finding mentions in biomedical literature in English: search, curation, statistics over many documents, research. **Not for clinical
-decisions**: nobody has shown that it is fit for them, and text about patients was not what it learned from, unless a corpus below says so.
+For finding entities in English biomedical literature: search, curation, statistics over many documents, research. **Not for clinical
+decisions**: nobody has shown that it is fit for them, and it was not trained on text about patients unless a corpus below says so.
 
-- It finds mentions of the types below and links none of them to a database.
-- Each head knows its own corpus's idea of a type, its annotators' habits and their mistakes. Heads disagree where corpora do.
-- It was measured on held-out parts of the same corpora. On other text (full articles, reports, other fields) expect less.
-- A score is the smallest probability among a mention's words, after the temperature below. It is no measure of truth.
+- It finds entities of the types below and does not link them to a database.
+- Each head follows its own corpus: its definition of a type, its annotators' habits and their mistakes. Where corpora disagree, heads do too.
+- It was measured on held-out parts of the same corpora. Expect lower scores on other text (full articles, reports, other fields).
+- A score is the smallest probability among the words of an entity, after the temperature below. It is an estimate, not a guarantee.
 """
 
 
@@ -48,11 +48,11 @@ def card(
         f"# {recipe.name}",
         recipe.about.strip() or "A tagger for biomedical text.",
         f"Made by Biomux {__version__}: one encoder (`{_last(recipe.model.encoder.name)}`), {len(tasks)} heads, "
-        f"precision {gate.chosen}, graph of {graph_size / 1e6:.1f} MB. Windows of at most {recipe.model.encoder.limit} pieces.",
+        f"precision {gate.chosen}, a graph of {graph_size / 1e6:.1f} MB. Windows have at most {recipe.model.encoder.limit} tokens.",
         LIMITS.strip(),
         "## Heads\n\n"
         + _heads(recipe, tasks, temperatures)
-        + (f"\n\nTrained beside these, and not part of the bundle: {', '.join(left_out)}." if left_out else ""),
+        + (f"\n\nTrained together with these, but not part of the bundle: {', '.join(left_out)}." if left_out else ""),
         *(["## Types\n\n" + _types(chosen)] if chosen else []),
         "## Scores\n\n" + (_JUDGED.format(run=chosen_on) + "\n\n" if chosen_on else "") + _scores(run, gate),
         "## Training\n\n" + _training(run, recipe),
@@ -62,9 +62,8 @@ def card(
 
 
 _JUDGED = (
-    "The weights that are shipped have learned the development data too, so that nothing measured on it with them would mean anything. "
-    "What follows, and the temperatures, thresholds and merging rules, were measured with the weights that they went on from "
-    "(`{run}`), which had not."
+    "The shipped weights have learned the development data too, so measuring on it with them would mean nothing. The figures below, the "
+    "temperatures, thresholds and merging rules were measured with the weights that they started from (`{run}`), which had not seen it."
 )
 
 
@@ -94,22 +93,24 @@ def _types(chosen: Mapping[str, Chosen]) -> str:
         if not found.mean(labels[0]):
             never.append(name)
     said = (
-        "A plain type is made of heads by the rule with the best mean strict F1 over the development parts of all corpora that annotate it, "
-        "each counting alike; a head speaks about the other corpora's text too. Corpora draw boundaries differently, so these means are below "
-        "what each head reaches at home. The threshold is the score with the best such mean, from which on a type is given out by default; types without one were never right "
-        "there and are left out unless asked for by name."
+        "A plain type combines the heads that tag it, by the rule with the best mean strict F1 over the development parts of all corpora that annotate "
+        "the type. Each corpus counts equally, and heads also answer on the text of other corpora. Corpora draw boundaries differently, so these means "
+        "are lower than what each head reaches on its own corpus. The threshold is the score with the best such mean; by default, entities that score "
+        "less are left out. Types without a threshold were never right on development data and are returned only if you ask for them by name."
     )
     if never:
-        said += f" Not to be counted on: {', '.join(never)}. None of their mentions there, if there were any, was found; corpora have few of them."
-    return said + "\n\n" + _table(("type", "rule", "heads behind it", "mean F1", "next best rules", "threshold"), rows)
+        said += f" Not reliable: {', '.join(never)}. They are rare in the corpora, and none of them was found in the development data."
+    return said + "\n\n" + _table(("type", "rule", "heads", "mean F1", "next best rules", "threshold"), rows)
 
 
 def _scores(run: Path, gate: Gate) -> str:
     if not gate.fp32:
-        said = f"Not measured at export: what {gate.chosen} costs is not known, and scores are not calibrated."
+        said = f"Not measured at export: what {gate.chosen} costs is unknown, and scores are not calibrated."
         trained = _json(run / "scores.json").get("tasks", {})
         old = [(head, f"{100 * found['f1']:.2f}") for head, found in trained.items() if "f1" in found]
-        return said + ("\n\nIn training, by torch:\n\n" + _table(("head", "F1"), old) if old else "")
+        return said + (
+            "\n\nDevelopment scores from training, computed by torch:\n\n" + _table(("head", "F1"), old) if old else ""
+        )
     rows = [
         (
             head,
@@ -122,14 +123,14 @@ def _scores(run: Path, gate: Gate) -> str:
     ]
     read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents a head"
     said = (
-        f"Strict F1 on {read} of the split `{gate.split}`, at fp32 and as shipped ({gate.chosen}), with what each head loses by the precision and the "
-        f"standard error of that loss. {RULE} The tolerance is {gate.tolerance:g} points; mixes tried: "
-        f"{', '.join(name for name, _ in gate.tried) or 'none'}; the heads lose {mean_of(gate.losses):.2f} points on average."
+        f"Strict F1 on {read} of the split `{gate.split}`, in fp32 and as shipped ({gate.chosen}), and what each head loses, with the standard error of "
+        f"the loss. {RULE} The tolerance is {gate.tolerance:g} points. Mixes tried: {', '.join(name for name, _ in gate.tried) or 'none'}. "
+        f"The heads lose {mean_of(gate.losses):.2f} points on average."
     )
     if gate.doubtful:
-        said += f" Beyond the tolerance, by what may be noise: {', '.join(gate.doubtful)}."
+        said += f" Above the tolerance, possibly by chance: {', '.join(gate.doubtful)}."
     left_out = (
-        f"\n\nNot measured, for want of development data: {', '.join(gate.unmeasured)}." if gate.unmeasured else ""
+        f"\n\nNot measured, for lack of development data: {', '.join(gate.unmeasured)}." if gate.unmeasured else ""
     )
     return f"{said}\n\n" + _table(("head", "documents", "fp32", "shipped", "loss"), rows) + left_out
 
@@ -138,11 +139,15 @@ def _training(run: Path, recipe: Recipe) -> str:
     counts = _json(run / "counts.json").get("examples", {})
     loop = recipe.loop
     said = (
-        f"Regime {recipe.regime.kind}; at most {loop.epochs} epochs, batches of {loop.batch_pieces} pieces, {loop.optimizer} at "
-        f"{loop.learning_rate:g}, seed {loop.seed}. Sentences that also stand in held-out parts: {_LEAKS[recipe.leaks]}."
+        f"Regime `{recipe.regime.kind}`, at most {loop.epochs} {'epoch' if loop.epochs == 1 else 'epochs'}, batches of {loop.batch_pieces} tokens, "
+        f"{loop.optimizer} with a learning rate of {loop.learning_rate:g}, seed {loop.seed}. Sentences that also occur in held-out parts were "
+        f"{_LEAKS[recipe.leaks]}."
     )
-    rows = [(head, "; ".join(f"{key} {value:,}" for key, value in found.items())) for head, found in counts.items()]
-    return said + ("\n\n" + _table(("head", "counted"), rows) if rows else "")
+    keys = list(dict.fromkeys(key for found in counts.values() for key in found))
+    rows = [(head, *(f"{found[key]:,}" if key in found else "" for key in keys)) for head, found in counts.items()]
+    return said + (
+        "\n\n" + _table(("head", *(key.replace("mentions", "entities") for key in keys)), rows) if rows else ""
+    )
 
 
 def _corpus(head: str, recipe: Recipe) -> str:
@@ -150,7 +155,7 @@ def _corpus(head: str, recipe: Recipe) -> str:
     try:
         found = catalogue.card(name.partition("[")[0])
     except CorpusError:
-        return f"- **{head}**: {name}, a corpus without a card."
+        return f"- **{head}**: {name}, which is not in the catalogue."
     licence = "; ".join(f"{one.name} ({one.stated})" for one in found.licence) or "not stated"
     return f"- **{head}**: {found.title}. Licence: {licence}. Cite: {'; '.join(found.citation)}"
 
@@ -173,4 +178,4 @@ def _last(name: str) -> str:
     return name.rstrip("/").rsplit("/", 1)[-1] if name.startswith(("/", ".", "~")) else name
 
 
-_LEAKS = {"filter": "taken out", "report": "counted, not taken out", "ignore": "not looked for"}
+_LEAKS = {"filter": "removed", "report": "counted but not removed", "ignore": "not looked for"}

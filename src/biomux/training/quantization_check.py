@@ -52,8 +52,8 @@ SLACK = 0.005
 """Half a hundredth of a point: sums of floats are not exact."""
 
 RULE = (
-    "A mix is refused if a head loses more than the tolerance and that is no noise (one-sided paired bootstrap over the documents, p < 0.05 after "
-    "Holm's correction for the number of heads), or if the heads lose more than the tolerance on average and that is no noise either (one-sided, 95 %)."
+    "A mix of precisions is rejected if one head loses significantly more than the tolerance (one-sided paired bootstrap over the documents, "
+    "p < 0.05 after Holm's correction for the number of heads), or if the heads lose significantly more than the tolerance on average (one-sided, 95 %)."
 )
 
 
