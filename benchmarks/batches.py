@@ -1,4 +1,4 @@
-"""How batches are run and laid out: one a core or one on all cores, how many pieces, and how much of them is padding.
+"""How batches are run and laid out: one a core or one on all cores, how many tokens, and how much of them is padding.
 
     python -m benchmarks.batches                             # the bundle that comes with Biomux, invented abstracts
     python -m benchmarks.batches --text abstracts.txt.gz     # padding of your own texts too, one a line
@@ -68,7 +68,7 @@ def rates(contestants: Mapping[str, Annotator], documents: Sequence[Document], *
 
 
 def padding(annotator: Annotator, texts: Sequence[str]) -> tuple[int, float, float]:
-    """Windows, pieces a window, and the share of padding in the batches of texts; sentences beyond the encoder's limit left out."""
+    """Windows, tokens a window, and the share of padding in the batches of texts; sentences beyond the encoder's limit left out."""
     cut = [one for text in texts for one in tokens.split(annotator.tokenizer, text, sentences.split(text))]
     cut = [one for one in cut if 0 < len(one) <= annotator.limit]
     batches = packing.pack(cut, specials=annotator.specials, budget=annotator.budget)

@@ -66,7 +66,7 @@ def tables(name: str | None, *, seconds: float, threads: int, place: Path) -> li
         ("latency of one abstract, p95, ms", report.latency.p95 * 1e3, None),
         ("words per second, text to written documents", done.words / done.total, None),
         ("abstracts per second", done.documents / done.total, None),
-        ("pieces per second inside the session", done.pieces / done.seconds["session"], None),
+        ("tokens per second inside the session", done.tokens / done.seconds["session"], None),
         ("padding, %", 100 * done.padding, "under 5"),
         ("time outside the session, %", 100 * (1 - done.shares["session"]), "at most 25"),
         ("session, GOP/s", done.gops, None),

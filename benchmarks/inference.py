@@ -10,7 +10,7 @@
 | peak | the machine's matrix-multiply peak, by onnxruntime and by torch |
 | table3 | three single-task models in sequence against one with three heads, one window at a time: Table 3 of paper A |
 | heads | 1, 3 and 15 heads against 1, beside what counting operations predicts; full and narrow |
-| sessions | pieces a second by precision, runtime and shape of batch |
+| sessions | tokens a second by precision, runtime and shape of batch |
 | pipeline | transformers' token-classification pipeline, one per type, against our engine and the bundle with all its heads, from text to entities |
 | bundle | the bundle: speed, time outside the session, share of the int8 peak, cold start, memory, size; operators inside the session |
 | spacy | spaCy's NER trained on a corpus of BIOMUX_CORPORA: speed and strict F1 |
@@ -137,8 +137,8 @@ def table3(options: Options) -> list[Table]:
                 rows.append((size.name, runtime, length, three * 1e3, one * 1e3, three / one, predicted))
     return [Table(
         "Three single-task models in sequence against one multi-task model, batch 1 (paper A, Table 3)",
-        ("encoder", "runtime", "pieces", "three models, ms", "one model, ms", "ratio", "by operations"), tuple(rows),
-        ("Two-layer heads of full width (d → d → 3) that read every piece; medians. Goal: a ratio of at least 2.8 at 12×768.",),
+        ("encoder", "runtime", "tokens", "three models, ms", "one model, ms", "ratio", "by operations"), tuple(rows),
+        ("Two-layer heads of full width (d → d → 3) that read every token; medians. Goal: a ratio of at least 2.8 at 12×768.",),
     )]  # fmt: skip
 
 
@@ -220,15 +220,15 @@ def many_heads(options: Options) -> list[Table]:
                     ))  # fmt: skip
     return [Table(
         "The cost of heads, relative to one head (onnxruntime)",
-        ("encoder", "computed in", "head", "batch", "pieces read", "1 head, ms", "3 heads", "by operations", "15 heads", "by operations "),
+        ("encoder", "computed in", "head", "batch", "tokens read", "1 head, ms", "3 heads", "by operations", "15 heads", "by operations "),
         tuple(rows),
-        ("Best of the turns. Heads read words' first pieces: one piece in two with a general vocabulary, four in five with a biomedical one. Their last layer is fp32 always; "
+        ("Best of the turns. Heads read words' first tokens: one token in two with a general vocabulary, four in five with a biomedical one. Their last layer is fp32 always; "
          "the predictions count all operations alike. Goal: fifteen narrow heads at most 1.05.",),
     )]  # fmt: skip
 
 
 def sessions(options: Options) -> list[Table]:
-    """Pieces a second by runtime and shape."""
+    """Tokens a second by runtime and shape."""
     size = options.sizes[-1]
     made, own = models.weights(size), models.heads(3, size, hidden=64)
     exact = models.graph_bytes(size, made, own)
@@ -241,7 +241,7 @@ def sessions(options: Options) -> list[Table]:
         "onnxruntime int8, dynamic (its own)": each(session(_dynamic(exact), options.threads, 3)),
     }
     notes = [
-        "Pieces a second, median of the turns, each of four batches; every second piece begins a word. The budget is pieces of a batch. "
+        "Tokens a second, median of the turns, each of four batches; every second token begins a word. The budget is tokens of a batch. "
         "onnxruntime: each batch on one thread, several at once, unless it says otherwise; OpenVINO: each batch on all threads."
     ]
     for name, content in (("OpenVINO fp32", exact), ("OpenVINO, our int8 graph", rounded)):
@@ -256,13 +256,13 @@ def sessions(options: Options) -> list[Table]:
     for length in options.lengths:
         for budget in options.budgets[:2] if options.quick else options.budgets:
             batches = [models.batch(budget // length, length, size, every=2)] * 4
-            pieces = sum(batch.ids.size for batch in batches)
+            tokens = sum(batch.ids.size for batch in batches)
             found = alternate(
                 {name: partial(run, batches) for name, run in runs.items()},
                 seconds=options.seconds / 6,
                 clock=options.clock,
             )
-            rows.append((length, budget, *(float(pieces / found[name].median) for name in runs)))
+            rows.append((length, budget, *(float(tokens / found[name].median) for name in runs)))
     return [Table(f"Sessions, {size.name}", ("length", "budget", *runs), tuple(rows), tuple(notes))]
 
 

@@ -1,6 +1,6 @@
 """Invented abstracts: text to measure speed on, made here, so that a benchmark needs no corpus and is the same everywhere.
 
-Sentences are about as long as those of real abstracts (a mean of some thirty pieces, few beyond a hundred), and hold names of genes, chemicals and
+Sentences are about as long as those of real abstracts (a mean of some thirty tokens, few beyond a hundred), and hold names of genes, chemicals and
 diseases. What they say is made up.
 
     >>> abstract(7) == abstract(7), abstract(7) == abstract(8)

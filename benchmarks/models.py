@@ -50,7 +50,7 @@ class Size:
         }
 
     def operations(self, length: int, *, every: int = 1) -> float:
-        """Of the encoder's products for one piece of a window of that length, of whose pieces heads read one in `every`."""
+        """Of the encoder's products for one token of a window of that length, of whose tokens heads read one in `every`."""
         rest = self.width**2 + 2 * self.width * self.inner
         whole = self.layers * (2 * (3 * self.width**2 + rest) + 4 * length * self.width)
         return whole - 2 * rest * (1 - 1 / every)
@@ -119,7 +119,7 @@ def graph_bytes(
 
 
 def batch(windows: int, length: int, size: Size, *, every: int = 1, seed: int = 2) -> Batch:
-    """Windows full of random pieces; each `every`-th piece begins a word."""
+    """Windows full of random tokens; each `every`-th token begins a word."""
     chance = np.random.default_rng(seed)
     ids = chance.integers(5, size.vocabulary, (windows, length)).astype(np.int64)
     first = np.arange(0, windows * length, every, dtype=np.int64)

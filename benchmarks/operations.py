@@ -11,42 +11,42 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from biomux.engine.bundle import onnx_check
-from biomux.engine.bundle.protobuf import Reader
+from biomux.engine.bundle.protobuf import ProtobufReader
 
 if TYPE_CHECKING:
     from biomux.engine.packing import Batch
 
 WORDS = "first"
-"""The input that names words' first pieces: what is computed from rows gathered by it is of words, all else of pieces."""
+"""The input that names words' first tokens: what is computed from rows gathered by it is of words, all else of tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operations:
     """Operations of a graph.
 
-    `int8_piece` and `fp32_piece` are those of matrices that read every piece, padding included; `int8_word` and `fp32_word` of those that read
-    words' first pieces only (heads, and the end of the encoder); `attention` those of products without a constant for each pair of pieces of a window.
+    `int8_token` and `fp32_token` are those of matrices that read every token, padding included; `int8_word` and `fp32_word` of those that read
+    words' first tokens only (heads, and the end of the encoder); `attention` those of products without a constant for each pair of tokens of a window.
     """
 
-    int8_piece: int = 0
-    fp32_piece: int = 0
+    int8_token: int = 0
+    fp32_token: int = 0
     fp32_word: int = 0
     attention: int = 0
     int8_word: int = 0
 
     def int8(self, batch: Batch) -> float:
         """What is multiplied in int8 for a batch."""
-        return float(self.int8_piece * int(batch.ids.size) + self.int8_word * len(batch.first))
+        return float(self.int8_token * int(batch.ids.size) + self.int8_word * len(batch.first))
 
     def fp32(self, batch: Batch) -> float:
         """What is multiplied in fp32 for a batch."""
-        pieces, length = int(batch.ids.size), int(batch.ids.shape[1])
-        return float(self.fp32_piece) * pieces + self.fp32_word * len(batch.first) + self.attention * pieces * length
+        tokens, length = int(batch.ids.size), int(batch.ids.shape[1])
+        return float(self.fp32_token) * tokens + self.fp32_word * len(batch.first) + self.attention * tokens * length
 
 
 def count(graph: bytes) -> Operations:
     """Count the operations of a graph that `onnx_check` has let pass."""
-    reader = Reader(graph, "graph.onnx")
+    reader = ProtobufReader(graph, "graph.onnx")
     model = reader.message((0, len(graph)), onnx_check._MODEL, "the model")
     inside = reader.message(model.place("graph") or (0, 0), onnx_check._GRAPH, "the graph")
     shapes = onnx_check._constants(reader, inside.places.get("constant", []))

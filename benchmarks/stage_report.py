@@ -19,7 +19,7 @@ class Throughput:
 
     documents: int
     words: int
-    pieces: int
+    tokens: int
     padded: int
     batches: int
     seconds: dict[str, float]
@@ -39,7 +39,7 @@ class Throughput:
     @property
     def padding(self) -> float:
         """The share of what the session read that was padding."""
-        return 1 - self.pieces / self.padded if self.padded else 0.0
+        return 1 - self.tokens / self.padded if self.padded else 0.0
 
     @property
     def gops(self) -> float:

@@ -23,7 +23,7 @@ from biomux.engine.bundle import reader as bundles
 from biomux.engine.bundle.verify import TEXTS
 from biomux.engine.packing import pack
 from biomux.text import sentences
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
     from biomux.engine.packing import Batch
     from biomux.engine.session import Session
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 
 class TimedSession:
@@ -47,7 +47,7 @@ class TimedSession:
         self.session, self.counted = session, counted
         self.at_once: int = getattr(session, "at_once", 1)
         self.seconds = 0.0
-        self.pieces = self.padded = self.batches = 0
+        self.tokens = self.padded = self.batches = 0
         self.int8 = self.fp32 = 0.0
         self._lock = threading.Lock()
         self._inside = 0
@@ -67,7 +67,7 @@ class TimedSession:
                 if not self._inside:
                     self.seconds += time.perf_counter() - self._since
                 self.batches += 1
-                self.pieces += int(batch.mask.sum())
+                self.tokens += int(batch.mask.sum())
                 self.padded += batch.ids.size
                 self.int8 += self.counted.int8(batch)
                 self.fp32 += self.counted.fp32(batch)
@@ -166,7 +166,7 @@ def throughput(
     return Throughput(
         documents=rounds * len(documents),
         words=rounds * sum(len(document.text.split()) for document in documents),
-        pieces=session.pieces,
+        tokens=session.tokens,
         padded=session.padded,
         batches=session.batches,
         seconds=spent,
@@ -181,15 +181,15 @@ def _stages(annotator: Annotator, documents: Sequence[Document]) -> dict[str, fl
     ranges = [sentences.of(document) for document in documents]
     split = time.perf_counter()
     found = [
-        piece
+        token
         for document, own in zip(documents, ranges, strict=True)
-        for piece in text_pieces.split(annotator.tokenizer, document.text, own)
+        for token in text_tokens.split(annotator.tokenizer, document.text, own)
     ]
     tokenized = time.perf_counter()
-    cut: list[Pieces] = [
-        piece if window.end - window.start == len(piece) else piece.window(window.start, window.end)
-        for piece in found
-        for window in windows(len(piece), limit=annotator.limit)
+    cut: list[Tokens] = [
+        token if window.end - window.start == len(token) else token.window(window.start, window.end)
+        for token in found
+        for window in windows(len(token), limit=annotator.limit)
         if window.end > window.start
     ]
     for _ in pack(cut, specials=annotator.specials, budget=annotator.budget):

@@ -4,7 +4,7 @@
     python -m benchmarks.subword scores --corpora DIR --tokenizer BUNDLE/tokenizer.json
     python -m benchmarks.subword scores --corpora DIR --tokenizer BUNDLE/tokenizer.json --detail linnaeus bc2gm ncbi-disease
 
-A mention whose first word has k pieces makes k chunks of pieces. So the way from strict to sub-word has three steps, which add up exactly:
+A mention whose first word has k tokens makes k chunks of tokens. So the way from strict to sub-word has three steps, which add up exactly:
 
     widening    both sides are widened to whole words
     weight      a mention counts k times, right or wrong
@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.contest import Table
 from biomux import formats
 from biomux.corpora import corpus
-from biomux.evaluation.prediction_files import tokenizer_pieces
+from biomux.evaluation.prediction_files import tokenizer_tokens
 from biomux.scoring.counts import Counts
 from biomux.scoring.mapping import parse
 from biomux.scoring.span_matching import keys
-from biomux.scoring.word_alignment import given_words, plain_words, to_pieces, to_words
+from biomux.scoring.word_alignment import given_words, plain_words, to_tokens, to_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from biomux.scoring.spans import Ranges
 
 LONGEST = 5
-"""First words of this many pieces and more are shown together."""
+"""First words of this many tokens and more are shown together."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Steps:
 
     strict: Counts = field(default_factory=Counts)
     word: Counts = field(default_factory=Counts)
-    piece: Counts = field(default_factory=Counts)
+    token: Counts = field(default_factory=Counts)
     right: Counter[int] = field(default_factory=Counter)
     found: Counter[int] = field(default_factory=Counter)
     gold: Counter[int] = field(default_factory=Counter)
@@ -60,20 +60,20 @@ class Steps:
         right, found, gold = (sum(k * n for k, n in one.items()) for one in (self.right, self.found, self.gold))
         return Counts(right, found - right, gold - right)
 
-    def add(self, gold: Document, predicted: Document, *, pieces: Ranges) -> None:
+    def add(self, gold: Document, predicted: Document, *, tokens: Ranges) -> None:
         """Take one document in."""
         wanted, given = keys(gold.spans), keys(predicted.spans)
         if not wanted and not given:
             return
         words = given_words(gold, predicted)
         words = plain_words(gold.text) if words is None else words
-        cut = pieces(gold.text)
+        cut = tokens(gold.text)
         self.strict += _counts(wanted, given)
         wanted, given = to_words(wanted, words), to_words(given, words)
         self.word += _counts(wanted, given)
-        self.piece += _counts(to_pieces(wanted, words, cut), to_pieces(given, words, cut))
+        self.token += _counts(to_tokens(wanted, words, cut), to_tokens(given, words, cut))
         for side, counter in ((wanted, self.gold), (given, self.found), (wanted & given, self.right)):
-            counter.update(len(to_pieces({key}, words, cut)) for key in side)
+            counter.update(len(to_tokens({key}, words, cut)) for key in side)
 
 
 def _counts(wanted: set[Any], given: set[Any]) -> Counts:
@@ -81,25 +81,25 @@ def _counts(wanted: set[Any], given: set[Any]) -> Counts:
     return Counts(right, len(given) - right, len(wanted) - right)
 
 
-def steps_of(pairs: Iterable[tuple[Document, Document]], *, pieces: Ranges) -> Steps:
+def steps_of(pairs: Iterable[tuple[Document, Document]], *, tokens: Ranges) -> Steps:
     """The steps over all documents."""
     steps = Steps()
     for gold, predicted in pairs:
-        steps.add(gold, predicted, pieces=pieces)
+        steps.add(gold, predicted, tokens=tokens)
     return steps
 
 
 def step_row(name: str, steps: Steps) -> tuple[Any, ...]:
     """A row of the first table: figures in percent, and how many points each step adds."""
-    strict, word, weighted, piece = (100 * one.f1 for one in (steps.strict, steps.word, steps.weighted, steps.piece))
+    strict, word, weighted, token = (100 * one.f1 for one in (steps.strict, steps.word, steps.weighted, steps.token))
     chunks = sum(k * n for k, n in steps.gold.items()) / max(1, sum(steps.gold.values()))
-    moves = (word - strict, weighted - word, piece - weighted, piece - strict)
+    moves = (word - strict, weighted - word, token - weighted, token - strict)
     return (
         name,
         f"{chunks:.2f}",
         f"{strict:.2f}",
         *(f"{move:+.2f}" for move in moves[:3]),
-        f"{piece:.2f}",
+        f"{token:.2f}",
         f"{moves[3]:+.2f}",
     )
 
@@ -144,15 +144,15 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, default=Path(os.environ.get("BIOMUX_CORPORA", ".")))
     parser.add_argument("--detail", nargs="*", default=[], metavar="CORPUS", help="only these, and their first words")
     chosen = parser.parse_args()
-    pieces = tokenizer_pieces(chosen.tokenizer)
+    tokens = tokenizer_tokens(chosen.tokenizer)
     content = json.loads((chosen.scores / "scores.json").read_bytes())
     rows, tables = [], []
     for column in content["columns"]:
         if column["cross"] or (chosen.detail and column["corpus"] not in chosen.detail):
             continue
-        steps = steps_of(pairs_of(column, chosen.scores, chosen.corpora), pieces=pieces)
+        steps = steps_of(pairs_of(column, chosen.scores, chosen.corpora), tokens=tokens)
         written = column["spans"]["matchings"]
-        for matching, counts in (("strict", steps.strict), ("word", steps.word), ("piece", steps.piece)):
+        for matching, counts in (("strict", steps.strict), ("word", steps.word), ("subword", steps.token)):
             micro = written[matching]["micro"]
             if (micro["tp"], micro["fp"], micro["fn"]) != (counts.tp, counts.fp, counts.fn):
                 raise SystemExit(
@@ -160,7 +160,7 @@ def main() -> None:
                 )
         rows.append(step_row(column["corpus"], steps))
         if chosen.detail:
-            head = ("pieces of the first word", "gold", "F1", "% of mentions", "% of chunks", "adds")
+            head = ("tokens of the first word", "gold", "F1", "% of mentions", "% of chunks", "adds")
             tables.append(Table(column["corpus"], head, tuple(detail_rows(steps))))
     columns = ("corpus", "chunks a mention", "strict", "widening", "weight", "part", "sub-word", "gap")
     for table in (Table("From strict to sub-word", columns, tuple(rows)), *tables):

@@ -1,12 +1,12 @@
-"""Our training loop against transformers' own Trainer: the same model, examples and pieces in a batch, in one run, turn by turn.
+"""Our training loop against transformers' own Trainer: the same model, examples and tokens in a batch, in one run, turn by turn.
 
     python -m benchmarks.training                               # 6×384, invented lengths; from the root of the project
     python -m benchmarks.training --corpus bc5cdr --tokenizer path/to/tokenizer.json
     python -m benchmarks.training --quick                       # a tiny encoder: does it run?
 
 Both read the same examples once, with fused AdamW, clipping and a linear schedule, in fp32 unless the processor has bf16 instructions and --bf16 is
-given. Speed is counted in pieces without padding; the time is that of the steps, without setting up and saving. The share of the peak counts
-operations forwards and backwards (three times those forwards) from the shapes of the parameters, for pieces without padding, against the best product that torch
+given. Speed is counted in tokens without padding; the time is that of the steps, without setting up and saving. The share of the peak counts
+operations forwards and backwards (three times those forwards) from the shapes of the parameters, for tokens without padding, against the best product that torch
 reaches in this run.
 """
 
@@ -28,8 +28,8 @@ from biomux.annotate.bench import times
 from biomux.engine.packing import Specials, padded
 from biomux.engine.threads import usable_cores
 from biomux.recipes.schema import Loop
-from biomux.tasks.examples import MASKED, Example, Labels, Reading
-from biomux.text.tokens import Pieces
+from biomux.tasks.examples import MASKED, Example, Labels, ModelInput
+from biomux.text.tokens import Tokens
 from biomux.training import loop
 from biomux.training.batches import collate, epoch_batches
 from biomux.training.encoders.transformer import Transformer
@@ -52,7 +52,7 @@ KINDS = {
 
 
 def invented_examples(number: int, size: models.Size, *, seed: int = 3) -> list[Example]:
-    """Random pieces in sentences as long as those of abstracts (mean 37 pieces), each piece a word."""
+    """Random tokens in sentences as long as those of abstracts (mean 37 tokens), each token a word."""
     chance = np.random.default_rng(seed)
     lengths = np.clip(np.exp(chance.normal(3.45, 0.5, number)), 4, 126).astype(int)
     return [
@@ -63,7 +63,7 @@ def invented_examples(number: int, size: models.Size, *, seed: int = 3) -> list[
 def _example(ids: Any, chance: np.random.Generator, index: int) -> Example:
     places = np.arange(len(ids), dtype=np.int32)
     labels = np.where(chance.random(len(ids)) < 0.1, chance.integers(1, LABELS, len(ids)), 0).astype(np.int32)
-    reading = Reading(Pieces(ids.astype(np.int32), places, places, places + 1))
+    reading = ModelInput(Tokens(ids.astype(np.int32), places, places, places + 1))
     return Example("task", reading, {"task": Labels("word", labels)}, (str(index), 0))
 
 
@@ -95,12 +95,12 @@ def ours(size: models.Size, made: Mapping[str, Any], examples: Sequence[Example]
 
 def _run(
     folder: Path, size: models.Size, made: Mapping[str, Any], examples: Sequence[Example], *, budget: int, bf16: bool
-) -> loop.Run:
+) -> loop.LoopInputs:
     model = Model(
         Transformer(models.torch_body(size, made)), {"task": HEADS["linear"](size.width, LABELS, dropout=0.0)}
     )
-    settings = Loop(epochs=1, batch_pieces=budget, learning_rate=1e-5, precision="bf16" if bf16 else "fp32")
-    return loop.Run(
+    settings = Loop(epochs=1, batch_tokens=budget, learning_rate=1e-5, precision="bf16" if bf16 else "fp32")
+    return loop.LoopInputs(
         folder=folder,
         model=model,
         plan=REGIMES["single"]({"task": "cross-entropy"}),
@@ -171,7 +171,7 @@ class _Rows(torch.utils.data.Dataset[dict[str, list[int]]]):
 
 
 def _row(example: Example) -> dict[str, list[int]]:
-    ids = [SPECIALS.before, *example.pieces.ids.tolist(), SPECIALS.after]
+    ids = [SPECIALS.before, *example.tokens.ids.tolist(), SPECIALS.after]
     return {"input_ids": ids, "labels": [MASKED, *example.labels["task"].values.tolist(), MASKED]}
 
 
@@ -188,7 +188,7 @@ def _collate(rows: list[dict[str, list[int]]]) -> dict[str, Any]:
 
 
 def operations(size: models.Size, examples: Sequence[Example]) -> float:
-    """Forwards and backwards, of all pieces of all examples."""
+    """Forwards and backwards, of all tokens of all examples."""
     return sum(3 * example.reading.size * size.operations(example.reading.size) for example in examples)
 
 
@@ -226,7 +226,7 @@ def kind(operator: str) -> str:
 
 
 def laid_out(examples: Sequence[Example], drawn: Sequence[Sequence[int]]) -> int:
-    """The pieces of all batches, padding included."""
+    """The tokens of all batches, padding included."""
     return sum(len(batch) * padded(max(examples[member].reading.size for member in batch)) for batch in drawn)
 
 
@@ -258,11 +258,11 @@ def compare(size: models.Size, examples: Sequence[Example], *, budget: int, roun
         for name, found in spent.items()
     ]
     notes = (
-        f"{len(examples):,} sentences, {total:,} pieces, {batches} batches of at most {budget} pieces, {100 * padding:.1f} % of them padding; the Trainer: {rows} rows a batch. "
+        f"{len(examples):,} sentences, {total:,} tokens, {batches} batches of at most {budget} tokens, {100 * padding:.1f} % of them padding; the Trainer: {rows} rows a batch. "
         f"Medians of {rounds} rounds. Peak in this run: {best / 1e9:,.0f} GFLOP/s ({'bf16' if bf16 else 'fp32'}, torch, {torch.get_num_threads()} threads).",
     )
     return Table(
-        f"Training, {size.name}", ("", "pieces per second", "times the Trainer", "% of peak"), tuple(table), notes
+        f"Training, {size.name}", ("", "tokens per second", "times the Trainer", "% of peak"), tuple(table), notes
     )
 
 
@@ -275,7 +275,7 @@ def _product(shape: tuple[int, int, int], *, bf16: bool) -> Any:
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--budget", type=int, default=1024, help="pieces of a batch")
+    parser.add_argument("--budget", type=int, default=1024, help="tokens of a batch")
     parser.add_argument("--batches", type=int, default=40, help="batches of a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=usable_cores())

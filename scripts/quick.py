@@ -58,7 +58,7 @@ def train(name: str, folder: Path, chosen: list[str], corpora: Path | None) -> d
     last: dict[str, object] = {}
     for line in (folder / run / "journal.jsonl").read_text(encoding="utf-8").splitlines() if not result["exit"] else ():
         last |= json.loads(line)
-    result |= {"steps": last.get("step"), "pieces": last.get("pieces"), "losses": last.get("losses", {})}
+    result |= {"steps": last.get("step"), "tokens": last.get("tokens"), "losses": last.get("losses", {})}
     return result
 
 
@@ -70,7 +70,7 @@ def row(name: str, result: dict[str, object]) -> str:
         return f"| {name} | {float(str(result['seconds'])):.0f} | | | failed: {told} |"
     score = result["score"]
     told = "no development part" if score is None else f"{100 * float(str(score)):.1f}"
-    return f"| {name} | {float(str(result['seconds'])):.0f} | {result['steps']:,} | {result['pieces']:,} | {told} |"
+    return f"| {name} | {float(str(result['seconds'])):.0f} | {result['steps']:,} | {result['tokens']:,} | {told} |"
 
 
 def main() -> int:
@@ -84,7 +84,7 @@ def main() -> int:
     parser.add_argument("--vocabulary", type=Path, help="the vocabulary of recipes that name one by file")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    lines = ["| recipe | seconds | steps | pieces | mean development score |", "|---|---:|---:|---:|---:|"]
+    lines = ["| recipe | seconds | steps | tokens | mean development score |", "|---|---:|---:|---:|---:|"]
     print("\n".join(lines), flush=True)
     failed = 0
     for name in ordered(given.recipes or names()):

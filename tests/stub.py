@@ -1,7 +1,7 @@
 """An annotator whose session answers by rule, so that what it must find is known exactly.
 
-A word's tag depends on its first piece alone: words of DRUGS begin and go on a Chemical, those of ILLS a Disease. Everything around the session (sentences,
-pieces, windows, packing, stitching, decoding) is the real thing.
+A word's tag depends on its first token alone: words of DRUGS begin and go on a Chemical, those of ILLS a Disease. Everything around the session (sentences,
+tokens, windows, packing, stitching, decoding) is the real thing.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class RuleSession:
         self.batches: list[tuple[int, int]] = []
         table = np.zeros((len(tiny.PIECES), len(TASK.labels)), dtype=np.float32)
         tags = {**dict.fromkeys(DRUGS, 1), **dict.fromkeys(ILLS, 3), **dict.fromkeys(INSIDE, 4)}
-        for index, piece in enumerate(tiny.PIECES):
-            table[index, tags.get(piece, 0)] = 6
+        for index, token in enumerate(tiny.PIECES):
+            table[index, tags.get(token, 0)] = 6
         self._table = table
 
     def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:

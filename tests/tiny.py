@@ -50,7 +50,7 @@ LIMIT = 62
 
 def tokenizer() -> Tokenizer:
     """Lower-casing WordPiece over `PIECES`."""
-    made = Tokenizer(models.WordPiece({piece: index for index, piece in enumerate(PIECES)}, unk_token="[UNK]"))
+    made = Tokenizer(models.WordPiece({token: index for index, token in enumerate(PIECES)}, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.add_special_tokens(list(SPECIALS))

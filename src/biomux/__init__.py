@@ -42,7 +42,7 @@ def load(
     """An annotator: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
 
     A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime
-    (which `auto` is too) or openvino. `threads` and `budget`, the pieces of a
+    (which `auto` is too) or openvino. `threads` and `budget`, the tokens of a
     batch, are the engine's own choice unless given: they change the speed and no answer.
 
     >>> tagger = load()                                               # doctest: +SKIP
@@ -56,7 +56,7 @@ def load(
             from biomux.errors import UsageError
 
             raise UsageError(
-                "BX001", f"a batch of {budget!r} pieces cannot be", hint="give at least 1, or leave it to the engine"
+                "BX001", f"a batch of {budget!r} tokens cannot be", hint="give at least 1, or leave it to the engine"
             )
         return replace(load(path_or_name, threads=threads, runtime=runtime), budget=budget)
     from biomux.engine import load as engine

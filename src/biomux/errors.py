@@ -84,7 +84,7 @@ CODES: dict[str, str] = {
     "BX515": "a bundle's plain types stand for heads or types that it does not have",
     "BX516": "a bundle's tokenizer is damaged, or has a part that is not allowed",
     "BX517": "a bundle's tokenizer would cut or pad texts",
-    "BX518": "a bundle's pieces lie outside its encoder's vocabulary",
+    "BX518": "a bundle's tokens lie outside its encoder's vocabulary",
     "BX519": "a file lies in a bundle that its manifest does not name",
     "BX520": "an ONNX file is cut short or not well-formed",
     "BX521": "an ONNX file has parts that are not known, or twice what may be there once",

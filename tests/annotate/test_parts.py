@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from biomux import formats
 from biomux.annotate.inputs import Inputs, is_text
 from biomux.annotate.parts import Failures, cut
-from biomux.annotate.tally import Tally
+from biomux.annotate.tally import JobTally
 from biomux.document import Document, Span
 from biomux.errors import FormatError, UsageError
 
@@ -132,12 +132,12 @@ def test_a_fingerprint_changes_with_what_is_read(tmp_path: Path) -> None:
 
 
 def test_tallies_add_up_and_come_back() -> None:
-    one = Tally()
+    one = JobTally()
     one.add(Document("1", "two words", spans=(Span(0, 3, "gene"),), coverage=((0, 3),)))
-    two = Tally()
+    two = JobTally()
     two.add(Document("2", "word", coverage=((0, 4),)))
     both = one + two
     assert (both.documents, both.words, both.characters, both.read) == (2, 3, 12, 7)
     assert both.entities == {"gene": 1}
-    assert Tally.of_json(json.loads(json.dumps(both.to_json()))) == both
-    assert Tally().coverage == 1.0
+    assert JobTally.of_json(json.loads(json.dumps(both.to_json()))) == both
+    assert JobTally().coverage == 1.0

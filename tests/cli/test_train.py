@@ -82,7 +82,7 @@ def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(
     assert biomux(["train", str(place / "recipe.yaml"), *arguments]) == 0
     said = capsys.readouterr()
     assert "quick: documents=" in said.err
-    for part in ("drugs\t20\t20\t20\t", "leaks: ", "pieces a second", "estimated time: ", "regime:\n  kind: mixed"):
+    for part in ("drugs\t20\t20\t20\t", "leaks: ", "tokens a second", "estimated time: ", "regime:\n  kind: mixed"):
         assert part in said.out
     assert list(tmp_path.iterdir()) == []
 
@@ -142,14 +142,14 @@ def test_a_terminal_gets_a_bar_and_a_table(monkeypatch: pytest.MonkeyPatch) -> N
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
-    step = {"event": "step", "total": 10, "epoch": 0, "pieces_per_second": 1234.0, "losses": {"genes [x]": 0.5}}
+    step = {"event": "step", "total": 10, "epoch": 0, "tokens_per_second": 1234.0, "losses": {"genes [x]": 0.5}}
     with training_output.shown() as show:
         show({"event": "start", "resumed": False})
         show({**step, "step": 1, "seconds": 2.0})
         show({**step, "step": 5, "seconds": 10.0})
         show({"event": "scores", "epoch": 1, "mean": 50.0, "scores": {"genes [x]": 50.0}, "seconds": 1.0})
     said = shown.getvalue()
-    for part in ("step 5 of 10, 1,234 pieces/s, 10 s left", "genes [x]", "0.5000", "50.00"):
+    for part in ("step 5 of 10, 1,234 tokens/s, 10 s left", "genes [x]", "0.5000", "50.00"):
         assert part in said
 
 
@@ -167,7 +167,7 @@ def test_the_journal_goes_to_tensorboard_too(
     assert set(written.Tags()["scalars"]) == {
         "loss/drugs",
         "loss/genes",
-        "pieces_per_second",
+        "tokens_per_second",
         "development",
         "development/drugs",
         "development/genes",

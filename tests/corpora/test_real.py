@@ -22,7 +22,7 @@ from biomux.document import Document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from biomux.corpora.card import Counts
+    from biomux.corpora.card import SplitCounts
 
 ROOT = Path(os.environ.get("BIOMUX_CORPORA") or "/nowhere")
 
@@ -44,7 +44,7 @@ SPLITS = [(name, split) for name in NAMES for split in corpora.card(name).splits
 
 
 @cache
-def read(name: str, split: str) -> tuple[Counts, int, list[Document]]:
+def read(name: str, split: str) -> tuple[SplitCounts, int, list[Document]]:
     """One reading of a split: its counts, how many different ids it has, and the bare texts that the leak tables need."""
     ids: set[str] = set()
     texts: list[Document] = []
@@ -59,7 +59,7 @@ def read(name: str, split: str) -> tuple[Counts, int, list[Document]]:
     return stats.count(passing()), len(ids), texts
 
 
-def counted(name: str, split: str) -> Counts:
+def counted(name: str, split: str) -> SplitCounts:
     return read(name, split)[0]
 
 

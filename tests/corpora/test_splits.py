@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biomux.corpora.card import Made
+from biomux.corpora.card import CutSplit
 from biomux.corpora.splits import group_key, position, side, squeezed
 from biomux.document import Document
 from biomux.errors import CorpusError
@@ -15,8 +15,8 @@ texts = st.text(max_size=40)
 seeds = st.integers(-(2**63), 2**63 - 1)
 
 
-def cut(fraction: float, seed: int = 13, group: str = "text") -> Made:
-    return Made.model_validate({"from": "train", "fraction": fraction, "seed": seed, "group": group})
+def cut(fraction: float, seed: int = 13, group: str = "text") -> CutSplit:
+    return CutSplit.model_validate({"from": "train", "fraction": fraction, "seed": seed, "group": group})
 
 
 @given(texts, seeds, st.lists(st.sampled_from([" ", "\n", "\t", "  "]), max_size=5))

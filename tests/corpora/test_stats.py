@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biomux.corpora.card import Counts
+from biomux.corpora.card import SplitCounts
 from biomux.corpora.stats import count, differences, flat
 from biomux.document import Argument, Document, Label, Question, Relation, Span
 
@@ -20,7 +20,7 @@ DOCUMENTS = [
 
 
 def test_everything_is_counted() -> None:
-    assert count(DOCUMENTS) == Counts(
+    assert count(DOCUMENTS) == SplitCounts(
         documents=2,
         sentences=1,
         tokens=2,
@@ -34,12 +34,12 @@ def test_everything_is_counted() -> None:
 
 
 def test_only_what_the_card_counts_is_compared() -> None:
-    assert differences(Counts(documents=2), count(DOCUMENTS)) == []
-    assert differences(Counts(), count(DOCUMENTS)) == []
+    assert differences(SplitCounts(documents=2), count(DOCUMENTS)) == []
+    assert differences(SplitCounts(), count(DOCUMENTS)) == []
 
 
 def test_each_difference_is_a_phrase() -> None:
-    expected = Counts(documents=3, mentions={"chemical": 1_000, "gene": 1}, labels={"no": 1})
+    expected = SplitCounts(documents=3, mentions={"chemical": 1_000, "gene": 1}, labels={"no": 1})
     assert differences(expected, count(DOCUMENTS)) == [
         "2 documents, not 3",
         "1 mentions of 'chemical', not 1,000",

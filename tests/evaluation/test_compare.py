@@ -13,7 +13,7 @@ from biomux.document import Answer, Document, Label, Question, Span
 from biomux.errors import ScoreError, UsageError
 from biomux.evaluation import compare as module
 from biomux.evaluation import comparison_tables, score_folder, score_tables
-from biomux.evaluation.compare import System, compare_systems, published_systems, systems_of
+from biomux.evaluation.compare import ComparedSystem, compare_systems, published_systems, systems_of
 from biomux.evaluation.comparison_tables import difference_table, pair_table, rank_table, value_table
 from biomux.evaluation.prediction_files import score_files
 from biomux.scoring.signature import read_signature
@@ -104,7 +104,7 @@ def test_three_systems_on_several_corpora_are_ranked(folder: Callable[..., str])
 def test_p_is_corrected_over_all_corpora_and_systems(folder: Callable[..., str]) -> None:
     names = (("a", 50), ("b", 40), ("c", 46))
     both = systems_of([folder(name, said(right), corpora=3) for name, right in names[:2]])
-    alone = compare_systems([System(one.name, one.seeds) for one in both], samples=200)
+    alone = compare_systems([ComparedSystem(one.name, one.seeds) for one in both], samples=200)
     assert [test.column for test in alone.tests] == ["toy0", "toy1", "toy2"]
     assert [test.p for test in alone.tests] == holm([test.found.p_randomisation for test in alone.tests])
     all_three = compare_systems([*both, *systems_of([folder("c", said(46), corpora=3)])], samples=200)
@@ -141,8 +141,8 @@ def test_other_matchings_and_metrics_can_be_asked_for(folder: Callable[..., str]
     result = compare_systems(systems, matching="overlap", metric="macro-recall")
     assert result.values["toy0"] == {"strict": (0.5,), "wide": (1.0,)}
     assert compare_systems(systems, matching="semeval").values["toy0"]["wide"] == (0.5,)
-    with pytest.raises(UsageError, match="the spans of column 'toy0' were not scored by 'piece'") as caught:
-        compare_systems(systems, matching="piece")
+    with pytest.raises(UsageError, match="the spans of column 'toy0' were not scored by 'subword'") as caught:
+        compare_systems(systems, matching="subword")
     assert caught.value.hint == "choose --matching from strict, boundary, type, overlap, word, semeval"
     with pytest.raises(UsageError, match="--matching candidates compares relations, and no column"):
         compare_systems(systems, matching="candidates")

@@ -16,7 +16,7 @@ from biomux.errors import ScoreError, UsageError
 from biomux.evaluation import model_heads, score_folder
 from biomux.evaluation.columns import plan
 from biomux.evaluation.evaluate import evaluate
-from biomux.evaluation.model_heads import Head, heads_of
+from biomux.evaluation.model_heads import EvaluatedHead, heads_of
 from biomux.scoring.align import align
 from biomux.scoring.mapping import parse
 from biomux.scoring.signature import read_signature
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEADS = (
-    Head("bc5cdr", ("Chemical", "Disease"), "bio", "bc5cdr"),
-    Head("ncbi-disease", ("Disease",), "bio", "ncbi-disease"),
-    Head("cell-line", ("CELLLINE",), "bioes", "elucidata-cell-line"),
+    EvaluatedHead("bc5cdr", ("Chemical", "Disease"), "bio", "bc5cdr"),
+    EvaluatedHead("ncbi-disease", ("Disease",), "bio", "ncbi-disease"),
+    EvaluatedHead("cell-line", ("CELLLINE",), "bioes", "elucidata-cell-line"),
 )
 MODEL = Words({"bc5cdr": {"Aspirin": "Chemical", "works": "Disease"}, "ncbi-disease": {"headache": "Disease"}})
 SEEN = "Bexol lowered the pressure of blood in all of the patients."

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from biomux import formats
 from biomux.document import Document, Span
 from biomux.errors import FormatError, UsageError
-from biomux.formats import Loss, Tally, guess, of_bytes, of_path
+from biomux.formats import Loss, LossTally, guess, of_bytes, of_path
 from biomux.formats.conll import FORMAT, read
 
 
@@ -257,7 +257,7 @@ class TestWriting:
             Span(18, 20, "short"),
             Span(2, 3, "none"),
         )
-        tally = Tally()
+        tally = LossTally()
         assert FORMAT.write is not None
         document = Document("1", "It grew. Then it died.", sentences=((0, 8), (9, 22)), spans=spans)
         FORMAT.write([document], io.BytesIO(), on_loss=tally)

@@ -107,7 +107,7 @@ def trained(tmp_path: Path) -> Path:
     for step in (10, 20, 30, 40):
         losses = {"pills": 2.0 / step, "ills": 5.0 / step}
         events.append(
-            {"event": "step", "total": 40, "step": step, "pieces": 100 * step, "seconds": step * 6.0, "losses": losses}
+            {"event": "step", "total": 40, "step": step, "tokens": 100 * step, "seconds": step * 6.0, "losses": losses}
         )
         if step % 20 == 0:
             events.append(
@@ -118,7 +118,7 @@ def trained(tmp_path: Path) -> Path:
                     "seconds": 1.0,
                 }
             )
-    events.append({"event": "end", "step": 40, "pieces": 4000, "seconds": 240.0})
+    events.append({"event": "end", "step": 40, "tokens": 4000, "seconds": 240.0})
     (place / "journal.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     tasks = {
         "pills": {"main": "f1", "f1": 0.95, "precision": 0.9, "recall": 1.0},
@@ -277,7 +277,7 @@ def test_published_figures_stand_beside_ours_where_they_can() -> None:
         "split": "test",
         "cross": False,
         "signature": "biomux:0.1.0|matching:strict|corpus:bc2gm",
-        "spans": {"matchings": {"strict": {"micro": micro, "types": {}}, "piece": {"micro": micro, "types": {}}}},
+        "spans": {"matchings": {"strict": {"micro": micro, "types": {}}, "subword": {"micro": micro, "types": {}}}},
     }
     tables = beside(ours("mine", [column]))
     assert [(one.paper, one.metric) for one in tables] == [("C", "f1-subword"), ("D", "f1-strict"), ("E", "f1-strict")]
@@ -303,7 +303,7 @@ def test_a_head_of_one_type_stands_only_beside_figures_of_that_type() -> None:
             "split": "test",
             "cross": False,
             "signature": signature,
-            "spans": {"matchings": {"strict": table, "piece": table}},
+            "spans": {"matchings": {"strict": table, "subword": table}},
         }
 
     def corpora(*types: str) -> set[str]:
@@ -393,7 +393,7 @@ def test_a_run_that_has_just_begun_is_shown(tmp_path: Path) -> None:
 
 def test_marks_cover_text_and_overlap() -> None:
     one = {"context": "abcdef", "offset": 2, "gold": [{"ranges": [[3, 6]]}], "predicted": [{"ranges": [[5, 40]]}]}
-    assert score_sections.pieces(one) == [
+    assert score_sections.tokens(one) == [
         ("a", False, False),
         ("bc", True, False),
         ("d", True, True),

@@ -81,16 +81,18 @@ def test_a_difference_that_nothing_explains_is_seen(agreement: ModuleType) -> No
     assert not agreement.compared(column(0), tagged, held=dict)[1]
 
 
-def pieces(text: str) -> list[Range]:
+def tokens(text: str) -> list[Range]:
     return [(start, min(start + 3, len(text))) for start in range(0, len(text), 3)]
 
 
 @given(made=pairs())
 @settings(deadline=None, max_examples=30)
 def test_the_steps_begin_and_end_at_the_figures(subword: ModuleType, made: list[tuple[Document, Document]]) -> None:
-    steps = subword.steps_of(made, pieces=pieces)
-    scores = score(made, pieces=pieces)
-    assert (steps.strict, steps.word, steps.piece) == tuple(scores[name].micro for name in ("strict", "word", "piece"))
+    steps = subword.steps_of(made, tokens=tokens)
+    scores = score(made, tokens=tokens)
+    assert (steps.strict, steps.word, steps.token) == tuple(
+        scores[name].micro for name in ("strict", "word", "subword")
+    )
 
 
 def test_weight_and_part_are_what_they_say(subword: ModuleType) -> None:
@@ -98,7 +100,7 @@ def test_weight_and_part_are_what_they_say(subword: ModuleType) -> None:
     cut = [(0, 4), (5, 8), (9, 12), (12, 15), (15, 17), (17, 19), (20, 25)]
     gold = Document("1", text, spans=(Span(0, 4, "s"), Span(9, 25, "s")))
     found = Document("1", text, spans=(Span(0, 4, "s"), Span(9, 19, "s")))
-    steps = subword.steps_of([(gold, found)], pieces=lambda _: cut)
+    steps = subword.steps_of([(gold, found)], tokens=lambda _: cut)
     assert subword.step_row("made", steps) == ("made", "2.50", "50.00", "+0.00", "-30.00", "+60.00", "80.00", "+30.00")
     rows = subword.detail_rows(steps)
     assert [row[:3] for row in rows] == [("1", 1, "100.00"), ("4", 1, "0.00")]

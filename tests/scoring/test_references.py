@@ -161,7 +161,7 @@ def test_strict_is_seqeval_strict_iob2(seed: int, valid: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_pieces_count_as_seqeval_on_copied_tags(seed: int) -> None:
+def test_tokens_count_as_seqeval_on_copied_tags(seed: int) -> None:
     pytest.importorskip("seqeval", reason="seqeval is not installed")
     from seqeval.metrics.sequence_labeling import precision_recall_fscore_support  # type: ignore[import-untyped,unused-ignore]
 
@@ -186,7 +186,7 @@ def test_pieces_count_as_seqeval_on_copied_tags(seed: int) -> None:
                     document(predicted, strict_chunks(predicted), number),
                 )
             ],
-            pieces=lambda _, ranges=ranges: ranges,  # type: ignore[misc]
+            tokens=lambda _, ranges=ranges: ranges,  # type: ignore[misc]
         )
         total = one if total is None else total + one
     assert total is not None
@@ -197,5 +197,5 @@ def test_pieces_count_as_seqeval_on_copied_tags(seed: int) -> None:
             [copied(predicted, cut) for (_, predicted), cut in zip(pairs, cuts, strict=True)],
             average="micro",
         )
-    assert (total["piece"].precision, total["piece"].recall, total["piece"].f1) == pytest.approx(wanted[:3])
-    assert total["piece"].f1 != total["strict"].f1
+    assert (total["subword"].precision, total["subword"].recall, total["subword"].f1) == pytest.approx(wanted[:3])
+    assert total["subword"].f1 != total["strict"].f1

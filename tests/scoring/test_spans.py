@@ -18,8 +18,8 @@ from biomux.scoring.spans import MATCHINGS, SpanScores, score, score_each
 COUNTED = [name for name in MATCHINGS if name != "semeval"]
 
 
-def pieces(text: str) -> list[Range]:
-    """Pieces of three characters."""
+def tokens(text: str) -> list[Range]:
+    """Tokens of three characters."""
     return [(start, min(start + 3, len(text))) for start in range(0, len(text), 3)]
 
 
@@ -115,10 +115,10 @@ def test_one_side_empty_or_of_unknown_types_is_all_missed_or_all_spurious(
     ]
     for name in COUNTED:
         for empty_gold, sides in ((True, bare), (False, [(right, left) for left, right in bare])):
-            micro = score(sides, pieces=pieces)[name].micro
+            micro = score(sides, tokens=tokens)[name].micro
             assert (micro.tp, micro.gold if empty_gold else micro.predicted) == (0, 0)
             assert (micro.precision, micro.recall, micro.f1) == (0, 0, 0)
-        table = score(foreign, pieces=pieces)[name]
+        table = score(foreign, tokens=tokens)[name]
         if name in {"boundary", "overlap"}:
             assert "unheard" not in table.only_gold
         else:
@@ -141,17 +141,17 @@ def test_a_span_on_no_word_is_still_counted() -> None:
     assert score([(gold, gold)])["word"].micro == Counts(tp=1)
 
 
-def test_pieces_of_the_first_word_each_make_a_chunk() -> None:
+def test_tokens_of_the_first_word_each_make_a_chunk() -> None:
     text = "abcdefgh ij"
     gold = Document("1", text, spans=(Span(0, 11, "gene"),))
     predicted = Document("1", text, spans=(Span(0, 8, "gene"),))
     cut = [(0, 3), (3, 6), (6, 8), (9, 11)]
-    assert score([(gold, predicted)], pieces=lambda _: cut)["piece"].micro == Counts(tp=2, fp=1, fn=1)
+    assert score([(gold, predicted)], tokens=lambda _: cut)["subword"].micro == Counts(tp=2, fp=1, fn=1)
 
 
-def test_a_span_without_pieces_is_still_counted() -> None:
+def test_a_span_without_tokens_is_still_counted() -> None:
     document = Document("1", "☃ x", spans=(Span(0, 1, "gene"),))
-    assert score([(document, document)], pieces=lambda _: [(2, 3)])["piece"].micro == Counts(tp=1)
+    assert score([(document, document)], tokens=lambda _: [(2, 3)])["subword"].micro == Counts(tp=1)
 
 
 def test_semeval_reads_one_alignment_in_four_ways() -> None:
@@ -171,8 +171,8 @@ def test_semeval_reads_one_alignment_in_four_ways() -> None:
 def test_an_unknown_matching_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="no matching 'fuzzy'"):
         score([], matchings=["fuzzy"])
-    with pytest.raises(UsageError, match="does not know the pieces"):
-        score([], matchings=["piece"])
+    with pytest.raises(UsageError, match="does not know the tokens"):
+        score([], matchings=["subword"])
     with pytest.raises(UsageError, match="not scored by 'word'"):
         score([], matchings=["strict"])["word"]
 
@@ -180,12 +180,12 @@ def test_an_unknown_matching_is_a_usage_error() -> None:
 @given(pairs(), st.randoms(use_true_random=False), st.integers(0, 6))
 @settings(deadline=None, max_examples=40)
 def test_order_and_shards_do_not_matter(made: list[tuple[Document, Document]], random: object, cut: int) -> None:
-    whole = score(made, pieces=pieces)
-    assert score(made[:cut], pieces=pieces) + score(made[cut:], pieces=pieces) == whole
-    assert sum((scores for _, scores in score_each(made, pieces=pieces)), score([], pieces=pieces)) == whole
+    whole = score(made, tokens=tokens)
+    assert score(made[:cut], tokens=tokens) + score(made[cut:], tokens=tokens) == whole
+    assert sum((scores for _, scores in score_each(made, tokens=tokens)), score([], tokens=tokens)) == whole
     shuffled = list(made)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert score(shuffled, pieces=pieces) == whole
+    assert score(shuffled, tokens=tokens) == whole
 
 
 @given(pairs(), st.randoms(use_true_random=False))
@@ -196,13 +196,13 @@ def test_order_of_spans_does_not_matter(made: list[tuple[Document, Document]], r
         order = list(predicted.spans)
         random.shuffle(order)  # type: ignore[attr-defined]
         turned.append((gold, Document(predicted.id, predicted.text, spans=tuple(order))))
-    assert score(turned, pieces=pieces) == score(made, pieces=pieces)
+    assert score(turned, tokens=tokens) == score(made, tokens=tokens)
 
 
 @given(pairs())
 @settings(deadline=None, max_examples=40)
 def test_gold_against_itself_is_perfect(made: list[tuple[Document, Document]]) -> None:
-    scores = score([(gold, gold) for gold, _ in made], pieces=pieces)
+    scores = score([(gold, gold) for gold, _ in made], tokens=tokens)
     some = any(gold.spans for gold, _ in made)
     for name in COUNTED:
         micro = scores[name].micro
@@ -214,11 +214,11 @@ def test_gold_against_itself_is_perfect(made: list[tuple[Document, Document]]) -
 @given(pairs())
 @settings(deadline=None, max_examples=40)
 def test_exchanging_sides_exchanges_precision_and_recall(made: list[tuple[Document, Document]]) -> None:
-    there = score(made, pieces=pieces)
-    back = score([(predicted, gold) for gold, predicted in made], pieces=pieces)
+    there = score(made, tokens=tokens)
+    back = score([(predicted, gold) for gold, predicted in made], tokens=tokens)
     for name in COUNTED:
         assert there[name].micro.swapped() == back[name].micro
-    for name in ("strict", "type", "word", "piece"):
+    for name in ("strict", "type", "word", "subword"):
         assert {type_: counts.swapped() for type_, counts in there[name].types.items()} == back[name].types
 
 

@@ -16,10 +16,10 @@ from biomux.studies import findings
 IDS = tuple(map(str, range(60)))
 
 
-def scored(system: str, right: int) -> findings.Scored:
+def scored(system: str, right: int) -> findings.ScoredMember:
     """A system that is right in so many of sixty documents."""
     values = np.array([[1, 0, 0] if number < right else [0, 1, 1] for number in range(60)], dtype=float)
-    return findings.Scored(
+    return findings.ScoredMember(
         "ner", system, "", 1, right / 60, {}, "f1", "ncbi-disease", 60, "0" * 64, Rows("f1", IDS, values)
     )
 
@@ -35,7 +35,7 @@ def found(*systems: tuple[str, int, int]) -> findings.Found:
             "state": "done",
             "error": None,
             "seconds": 1.0,
-            "pieces": 1,
+            "tokens": 1,
         }
         for name, tasks, _ in systems
     ]

@@ -74,7 +74,7 @@ def test_a_window_is_labelled_by_what_stands_in_it() -> None:
     assert made.counts["windows of long sentences"] == len(made.examples) > 1
     begun = 0
     for example in made.examples:
-        words = example.pieces
+        words = example.tokens
         inside = sum(bool(((words.starts < span.end) & (words.ends > span.start)).any()) for span in document.spans)
         assert example.labels["number"].values.tolist() == [min(3, inside)]
         begun += int((example.labels["ner"].values > 0).sum())
@@ -96,7 +96,7 @@ def test_has_any_reads_paragraphs() -> None:
     task = Auxiliary("any", "has-any", ("tissue",), of="tissue")
     made = task.examples([document], tiny.tokenizer(), limit=60)
     assert [example.labels["any"].values.tolist() for example in made.examples] == [[1], [0]]
-    assert [reading.pieces.words for reading in task.readings(document, tiny.tokenizer(), limit=60)] == [7, 3]
+    assert [reading.tokens.words for reading in task.readings(document, tiny.tokenizer(), limit=60)] == [7, 3]
 
 
 def test_gold_against_itself_scores_one() -> None:

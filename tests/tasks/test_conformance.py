@@ -13,28 +13,28 @@ from biomux.document import Document, Label
 from biomux.tasks import text_inputs
 from biomux.tasks.classification import Classification
 from biomux.tasks.conformance import check_task
-from biomux.tasks.examples import Labels, Made, Reading
+from biomux.tasks.examples import ExampleSet, Labels, ModelInput
 
 DOCUMENTS = [Document(str(number), tiny.text(30, seed=number), labels=(Label("yes"),)) for number in range(3)]
 
 
 @dataclass(frozen=True, slots=True)
 class Peeks(Classification):
-    def readings(self, document: Document, tokenizer: Any, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Any, *, limit: int) -> list[ModelInput]:
         text = document.text + "".join(f" {label.name}" for label in document.labels)
         found = text_inputs.windowed(tokenizer, text, (0, len(text)), limit=limit, counts=Counter())
-        return [Reading(pieces, note=(0, len(document.text))) for pieces in found]
+        return [ModelInput(tokens, note=(0, len(document.text))) for tokens in found]
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong(Classification):
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> Made:
+    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
         return Classification.examples(self, documents, tokenizer, limit=10 * limit)
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLabels(Classification):
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> Made:
+    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
         made = Classification.examples(self, documents, tokenizer, limit=limit)
         for at, example in enumerate(made.examples):
             values = example.labels[self.name].values.repeat(2)

@@ -44,7 +44,7 @@ def task(variant: str) -> Relations:
 def read(document: Document, variant: str, limit: int = 60) -> list[str]:
     tokenizer = tiny.tokenizer()
     return [
-        " ".join(str(tokenizer.id_to_token(int(index))) for index in reading.pieces.ids).replace(" ##", "")
+        " ".join(str(tokenizer.id_to_token(int(index))) for index in reading.tokens.ids).replace(" ##", "")
         for reading in task(variant).readings(document, tokenizer, limit=limit)
     ]
 
@@ -82,7 +82,7 @@ def test_one_pass_asks_about_all_pairs_of_a_sentence_at_once() -> None:
     first, second = made.examples
     assert first.labels["re"].values.tolist() == [1, 0]
     assert first.reading.pairs is not None
-    words = [TEXT[start:end] for start, end in zip(first.pieces.starts, first.pieces.ends, strict=True)]
+    words = [TEXT[start:end] for start, end in zip(first.tokens.starts, first.tokens.ends, strict=True)]
     assert [[words[place] for place in pair] for pair in first.reading.pairs] == [
         ["Aspirin", "Aspirin", "kinase", "kinase"],
         ["bexol", "bexol", "kinase", "kinase"],
@@ -109,7 +109,7 @@ def test_a_long_sentence_keeps_both_arguments(variant: str) -> None:
         spans = (Span(150, 157, "CHEMICAL", id="a"), Span(at, at + 6, "GENE-Y", id="b"))
         document = Document("1", text, sentences=((0, len(text)),), spans=spans)
         (reading,) = task(variant).readings(document, tiny.tokenizer(), limit=40)
-        assert len(reading.pieces) == 40
+        assert len(reading.tokens) == 40
         (words,) = read(document, variant, limit=40)
         wanted = ("@CHEMICAL$", "@GENE$") if variant == "replace" else ("* CHEMICAL * aspirin @", "^ GENE ^ kinase #")
         assert all(tokenizer_words(one) in words for one in wanted)

@@ -1,4 +1,4 @@
-"""Tagging: words in pieces, long sentences, mentions that cannot be expressed."""
+"""Tagging: words in tokens, long sentences, mentions that cannot be expressed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biomux.tasks import restored
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.examples import MASKED
 from biomux.tasks.tagging import Tagging, best_sequence, reading_ranges, transitions
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 
 TASK = Tagging("ner", ("X", "Y"))
 
@@ -23,28 +23,28 @@ def one_sentence(text: str, *spans: Span) -> Document:
     return Document("1", text, sentences=((0, len(text)),), spans=spans)
 
 
-def test_a_word_in_pieces_is_labelled_at_its_first() -> None:
+def test_a_word_in_tokens_is_labelled_at_its_first() -> None:
     (example,) = TASK.examples([one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
-    assert example.pieces.first.tolist() == [0, 4]
+    assert example.tokens.first.tolist() == [0, 4]
     assert example.labels["ner"].unit == "word"
     assert example.labels["ner"].values.tolist() == [3, 0]
 
 
-def test_all_pieces_of_a_word_have_its_label_on_request() -> None:
+def test_all_tokens_of_a_word_have_its_label_on_request() -> None:
     task = Tagging("ner", ("X", "Y"), learns="all")
     (example,) = task.examples([one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
-    assert example.labels["ner"].unit == "piece"
+    assert example.labels["ner"].unit == "token"
     assert example.labels["ner"].values.tolist() == [3, 3, 3, 3, 0]
 
 
 def test_each_word_of_a_long_sentence_is_learned_once() -> None:
     text = " ".join(tiny.WORDS)
     made = TASK.examples([one_sentence(text, Span(0, 3, "X"))], tiny.tokenizer(), limit=10)
-    assert all(len(example.pieces) <= 10 for example in made.examples)
+    assert all(len(example.tokens) <= 10 for example in made.examples)
     places = [
         int(start)
         for example in made.examples
-        for start, label in zip(example.pieces.starts, example.labels["ner"].values, strict=True)
+        for start, label in zip(example.tokens.starts, example.labels["ner"].values, strict=True)
         if label != MASKED
     ]
     assert sorted(places) == [match for match in range(len(text)) if match == 0 or text[match - 1] == " "]
@@ -105,7 +105,7 @@ def test_what_is_encoded_is_decoded(scheme: str, data: st.DataObject) -> None:
     task = Tagging("ner", ("X", "Y"), scheme)  # type: ignore[arg-type]
     (example,) = task.examples([one_sentence(text, *spans)], tiny.tokenizer(), limit=200).examples
     rows = np.eye(len(task.labels), dtype=np.float32)[example.labels["ner"].values]
-    found = task.decode(rows, example.pieces, text)
+    found = task.decode(rows, example.tokens, text)
     assert [(span.start, span.end, span.type) for span in found] == [
         (span.start, span.end, span.type) for span in spans
     ]
@@ -120,9 +120,9 @@ def test_no_entity_has_a_bracket_without_its_partner_or_no_letter(
     kind: type[Tagging], words: str, expected: list[str]
 ) -> None:
     task, text = kind("ner", ("X",)), f"the {words} of"
-    pieces = text_pieces.split(tiny.tokenizer(), text, [(0, len(text))])[0]
+    tokens = text_tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
     tags = [0, 1, *[2] * (len(words.split()) - 1), 0]
-    found = task.decode(np.eye(3, dtype=np.float32)[tags], pieces, text)
+    found = task.decode(np.eye(3, dtype=np.float32)[tags], tokens, text)
     assert [text[span.start : span.end] for span in found] == expected
 
 

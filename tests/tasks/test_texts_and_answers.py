@@ -18,7 +18,7 @@ from biomux.tasks.similarity import Similarity
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 60))
-def test_pairs_are_shortened_one_piece_at_a_time_from_the_longer_side(left: int, right: int, room: int) -> None:
+def test_pairs_are_shortened_one_token_at_a_time_from_the_longer_side(left: int, right: int, room: int) -> None:
     """As the well-known loop over two lists does it."""
     first, second = list(range(left)), list(range(right))
     while len(first) + len(second) > room:
@@ -33,7 +33,7 @@ def test_a_pair_fits_the_limit_and_says_what_it_lost() -> None:
     assert reading is not None
     assert reading.size == 32
     assert counts["pairs shortened"] == 1
-    assert counts["pieces cut from pairs"] > 0
+    assert counts["tokens cut from pairs"] > 0
     assert text_inputs.pair(Document("2", "the"), tiny.tokenizer(), limit=30, counts=counts) is None
     assert counts["documents without a pair"] == 1
 
@@ -137,7 +137,7 @@ def test_an_answer_is_learned_where_a_window_holds_it_and_found_again(start: int
     for example in made.examples:
         rows = np.full((example.reading.size, 2), -5, dtype=np.float32)
         first, last = example.labels["qa"].values
-        places = example.pieces.first + example.reading.begin
+        places = example.tokens.first + example.reading.begin
         rows[places[first] if first >= 0 else 0, 0] = rows[places[last] if last >= 0 else 0, 1] = 5
         logits.append(rows)
     found = task.decode(task.bare(document), task.readings(document, tiny.tokenizer(), limit=30), logits)

@@ -1,4 +1,4 @@
-"""Remembered pieces are the tokenizer's own, whatever the text."""
+"""Remembered tokens are the tokenizer's own, whatever the text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARTS = st.one_of(
 )
 
 
-def same(left: tokens.Pieces, right: tokens.Pieces) -> bool:
+def same(left: tokens.Tokens, right: tokens.Tokens) -> bool:
     return all(
         one.dtype == other.dtype and np.array_equal(one, other)
         for one, other in ((getattr(left, name), getattr(right, name)) for name in ("ids", "first", "starts", "ends"))
@@ -36,7 +36,7 @@ def same(left: tokens.Pieces, right: tokens.Pieces) -> bool:
 
 
 @given(st.lists(PARTS, max_size=30).map("".join), st.data())
-def test_pieces_are_those_of_the_tokenizer(text: str, data: st.DataObject) -> None:
+def test_tokens_are_those_of_the_tokenizer(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))
     ranges = [(0, cut), (cut, len(text))]
     wanted = tokens.split(KEPT, text, ranges)

@@ -49,7 +49,7 @@ def recipe(**changes: Any) -> Recipe:
         "tasks": {"drugs": {"corpus": "bc5cdr"}, "genes": {"corpus": "bc2gm"}},
         "model": {"encoder": {"kind": "random", "dropout": 0.1, "layers": 1}},
         "regime": {"kind": "mixed"},
-        "loop": {"epochs": 2, "batch_pieces": 160, "learning_rate": 1e-3, "threads": 1, "precision": "fp32"},
+        "loop": {"epochs": 2, "batch_tokens": 160, "learning_rate": 1e-3, "threads": 1, "precision": "fp32"},
     }
     for key, value in changes.items():
         described[key] = {**described[key], **value} if key == "loop" else value

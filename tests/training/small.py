@@ -13,7 +13,7 @@ from transformers import BertConfig, BertModel
 from biomux.document import Document, Span
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
-from biomux.recipes.schema import Head, Loop
+from biomux.recipes.schema import HeadSettings, Loop
 from biomux.tasks.tagging import Tagging
 from biomux.training import loop
 from biomux.training.build import make_examples, make_head
@@ -57,12 +57,14 @@ def encoder(*, seed: int = 0, dropout: float = 0.0) -> Transformer:
     return Transformer(body)
 
 
-def model(tasks: Sequence[Task], heads: Mapping[str, Head] | None = None, *, seed: int = 0) -> Model:
+def model(tasks: Sequence[Task], heads: Mapping[str, HeadSettings] | None = None, *, seed: int = 0) -> Model:
     body = encoder(seed=seed)
     made = {}
     for task in tasks:
-        outputs = len(tiny.PIECES) if task.unit == "piece" else len(task.labels)
-        made[task.name] = make_head((heads or {}).get(task.name, Head(settings={"dropout": 0.0})), body, outputs)
+        outputs = len(tiny.PIECES) if task.unit == "token" else len(task.labels)
+        made[task.name] = make_head(
+            (heads or {}).get(task.name, HeadSettings(settings={"dropout": 0.0})), body, outputs
+        )
     return Model(body, made, {task.name: task.unit for task in tasks})
 
 
@@ -82,11 +84,13 @@ def run(
     *,
     events: list[dict[str, Any]] | None = None,
     **settings: Any,
-) -> loop.Run:
-    defaults: dict[str, Any] = {"epochs": 1, "batch_pieces": 160, "learning_rate": 1e-3, "precision": "fp32"}
+) -> loop.LoopInputs:
+    defaults: dict[str, Any] = {"epochs": 1, "batch_tokens": 160, "learning_rate": 1e-3, "precision": "fp32"}
     folder.mkdir(parents=True, exist_ok=True)
     journal = (lambda _: None) if events is None else events.append
-    return loop.Run(folder, network, chosen, Loop(**(defaults | settings)), made, SPECIALS, lambda: None, journal)
+    return loop.LoopInputs(
+        folder, network, chosen, Loop(**(defaults | settings)), made, SPECIALS, lambda: None, journal
+    )
 
 
 def annotator(network: Model, tasks: Sequence[Any]) -> Annotator:

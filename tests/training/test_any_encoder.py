@@ -12,7 +12,7 @@ import torch
 from transformers import AutoConfig, AutoModel
 
 from biomux.errors import TrainingError
-from biomux.recipes.schema import Encoder
+from biomux.recipes.schema import EncoderSettings
 from biomux.training.encoders import transformer
 
 SIZES: dict[str, Any] = {
@@ -43,7 +43,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def test_any_encoder_is_loaded_cut_and_built_again(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     capfd.readouterr()
-    made = transformer.make(Encoder(name=str(folder), dropout=0.5, layers=2), [])
+    made = transformer.make(EncoderSettings(name=str(folder), dropout=0.5, layers=2), [])
     assert capfd.readouterr() == ("", ""), "the library's bars and reports stay out of our display"
     encoder: Any = made.encoder
     ids = torch.randint(5, len(tiny.PIECES), (2, 9), generator=torch.Generator().manual_seed(1))
@@ -57,7 +57,7 @@ def test_any_encoder_is_loaded_cut_and_built_again(folder: Path, capfd: pytest.C
     again.load_state_dict(encoder.state_dict())
     again.eval()
     assert torch.equal(again(ids, mask), encoder(ids, mask))
-    still: Any = transformer.make(Encoder(name=str(folder)), []).encoder.train()
+    still: Any = transformer.make(EncoderSettings(name=str(folder)), []).encoder.train()
     assert torch.equal(still(ids, mask), still(ids, mask)), "no dropout unless asked for"
 
 

@@ -9,10 +9,10 @@ from training import small
 
 from biomux.document import Document
 from biomux.tasks.auxiliary import Auxiliary
-from biomux.tasks.examples import MASKED, Example, Labels, Masking, Reading
+from biomux.tasks.examples import MASKED, Example, Labels, Masking, ModelInput
 from biomux.tasks.masked_lm import MaskedWords
 from biomux.tasks.tagging import Tagging
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.training.batches import collate, epoch_batches, kept
 from biomux.training.plan import Draw
 
@@ -96,10 +96,10 @@ def test_empty_examples_come_less_often_and_others_always() -> None:
     assert found == {index for index, example in enumerate(EXAMPLES) if not example.empty}
 
 
-def reading(text: str, prefix: str | None = None) -> Reading:
-    pieces = text_pieces.split(tiny.tokenizer(), text, [(0, len(text))])[0]
-    before = None if prefix is None else text_pieces.split(tiny.tokenizer(), prefix, [(0, len(prefix))])[0]
-    return Reading(pieces, before)
+def reading(text: str, prefix: str | None = None) -> ModelInput:
+    tokens = text_tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
+    before = None if prefix is None else text_tokens.split(tiny.tokenizer(), prefix, [(0, len(prefix))])[0]
+    return ModelInput(tokens, before)
 
 
 def test_a_row_with_a_prefix_has_two_segments() -> None:
@@ -117,24 +117,24 @@ def test_a_row_with_a_prefix_has_two_segments() -> None:
 
 
 def test_each_unit_has_its_places() -> None:
-    """Words at their first pieces, pieces each, windows at [CLS], pairs by four words."""
-    one = Reading(reading("zolosis given ulcer").pieces, pairs=np.array([[0, 0, 2, 2]], dtype=np.int32))
-    assert one.pieces.first.tolist() == [0, 4, 5]
+    """Words at their first tokens, tokens each, windows at [CLS], pairs by four words."""
+    one = ModelInput(reading("zolosis given ulcer").tokens, pairs=np.array([[0, 0, 2, 2]], dtype=np.int32))
+    assert one.tokens.first.tolist() == [0, 4, 5]
     labels = {
         "word": Labels("word", np.array([1, MASKED, 2])),
-        "piece": Labels("piece", np.array([1, 1, 1, MASKED, 0, 2])),
+        "token": Labels("token", np.array([1, 1, 1, MASKED, 0, 2])),
         "window": Labels("window", np.array([[0.0, 1.0]], dtype=np.float32)),
         "pair": Labels("pair", np.array([3])),
     }
     part = collate([Example("x", reading("the"), {}), Example("x", one, labels)], small.SPECIALS)
     start = part.batch.ids.shape[1]
     told = {head: (target.rows - start).tolist() for head, target in part.targets.items()}
-    assert told == {"word": [1, 6], "piece": [1, 2, 3, 5, 6], "window": [0], "pair": [[1, 1, 6, 6]]}
+    assert told == {"word": [1, 6], "token": [1, 2, 3, 5, 6], "window": [0], "pair": [[1, 1, 6, 6]]}
     assert part.targets["word"].labels.tolist() == [1, 2]
     assert part.targets["window"].labels.dtype == np.float32
 
 
-def test_pieces_are_hidden_anew_by_the_seed() -> None:
+def test_tokens_are_hidden_anew_by_the_seed() -> None:
     made = MaskedWords("words").examples([Document("1", tiny.text(60, seed=4))], tiny.tokenizer(), limit=30).examples
     first, again, other = (collate(made, small.SPECIALS, seed=seed) for seed in ((1, 0, 0), (1, 0, 0), (1, 1, 0)))
     assert np.array_equal(first.batch.ids, again.batch.ids)
@@ -147,7 +147,7 @@ def test_pieces_are_hidden_anew_by_the_seed() -> None:
 
 
 @pytest.mark.parametrize(("random", "stay"), [(0.1, 0.1), (0.2, 0.0)])
-def test_hidden_pieces_have_the_stated_shares(random: float, stay: float) -> None:
+def test_hidden_tokens_have_the_stated_shares(random: float, stay: float) -> None:
     ids = np.full(40_000, 7, dtype=np.int32)
     hidden, labels = Masking(4, 5000, random=random).apply(ids, np.random.default_rng(0))
     asked = labels != MASKED

@@ -1,4 +1,4 @@
-"""Paper E's network: words put together from their pieces, masking, description, learning."""
+"""Paper E's network: words put together from their tokens, masking, description, learning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.words_of_ours import SENTENCES, features, laid_out, losses
 
 from biomux.engine.bundle.tokenizer_check import check
 from biomux.recipes import schema
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.training import encoders
 from biomux.training.encoders import ENCODERS, word_tokenizer
 from biomux.training.encoders.bilstm import BiLSTM
@@ -24,16 +24,16 @@ from biomux.training.heads.features import Features
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from biomux.training.encoders.encoder import Made
+    from biomux.training.encoders.encoder import BuiltEncoder
 
 SMALL = {"word_width": 6, "hidden": 5, "character_width": 4, "character_hidden": 3}
 UNSEEN = "Quatrine2 binds zolmides."
 
 
-def make(*, layers: int = 1, **chosen: Any) -> Made:
+def make(*, layers: int = 1, **chosen: Any) -> BuiltEncoder:
     torch.manual_seed(3)
     described = {"kind": "bilstm", "layers": layers, "bilstm": {**SMALL, **chosen}}
-    return ENCODERS["bilstm"].make(schema.Encoder.model_validate(described), SENTENCES)
+    return ENCODERS["bilstm"].make(schema.EncoderSettings.model_validate(described), SENTENCES)
 
 
 def vectors(folder: Path) -> str:
@@ -43,20 +43,20 @@ def vectors(folder: Path) -> str:
     return str(file)
 
 
-def network(made: Made) -> BiLSTM:
+def network(made: BuiltEncoder) -> BiLSTM:
     assert isinstance(made.encoder, BiLSTM)
     return made.encoder
 
 
-def test_a_known_word_is_one_piece_and_an_unknown_one_is_spelled() -> None:
+def test_a_known_word_is_one_token_and_an_unknown_one_is_spelled() -> None:
     made = make(minimum=2)
     tokens = made.tokenizer.encode("the velarin of Quatrin", add_special_tokens=False).tokens
     assert tokens == ["the", "velarin", "o", "##f", "Q", *(f"##{one}" for one in "uatrin")]
 
 
-def test_pieces_give_words_with_their_places() -> None:
+def test_tokens_give_words_with_their_places() -> None:
     made = make()
-    found = text_pieces.split(made.tokenizer, UNSEEN, [(0, len(UNSEEN))])[0]
+    found = text_tokens.split(made.tokenizer, UNSEEN, [(0, len(UNSEEN))])[0]
     assert [UNSEEN[a:b] for a, b in zip(found.starts, found.ends, strict=True)] == [
         "Quatrine2",
         "binds",
@@ -72,7 +72,7 @@ def test_the_engine_takes_such_a_tokenizer() -> None:
 
 @given(st.lists(st.text("abcXYZ019", min_size=1, max_size=9), min_size=1, max_size=4))
 @settings(max_examples=25, deadline=None)
-def test_a_spelled_word_is_read_as_if_it_were_one_piece(unknown: list[str]) -> None:
+def test_a_spelled_word_is_read_as_if_it_were_one_token(unknown: list[str]) -> None:
     """Characters come out the same whether a word is known or spelled; only the word vector is that of [UNK]."""
     made, text = make(minimum=9), " ".join(unknown)
     encoder = network(made)
@@ -81,11 +81,11 @@ def test_a_spelled_word_is_read_as_if_it_were_one_piece(unknown: list[str]) -> N
     word = torch.tensor(made.tokenizer.encode(text, add_special_tokens=False).word_ids)
     several = torch.bincount(word) > 1
     for index, spelled in enumerate(unknown):
-        pieces = inner[word == index]
+        tokens = inner[word == index]
         if several[index]:
-            joined, size = encoder._joined(pieces, word[word == index])
+            joined, size = encoder._joined(tokens, word[word == index])
         else:
-            joined, size = encoder.spelling[pieces], encoder.sizes[pieces]
+            joined, size = encoder.spelling[tokens], encoder.sizes[tokens]
         singles = [encoder.spelling[made.tokenizer.token_to_id(one), 0] for one in spelled]
         assert joined[0, : int(size)].tolist() == [int(one) for one in singles]
 
@@ -97,7 +97,7 @@ def test_a_word_longer_than_what_is_read_is_cut() -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_a_vector_for_each_piece(layers: int) -> None:
+def test_a_vector_for_each_token(layers: int) -> None:
     made = make(layers=layers)
     encoder = network(made)
     ids, mask, _ = laid_out(made, [*SENTENCES, UNSEEN])
@@ -108,7 +108,7 @@ def test_a_vector_for_each_piece(layers: int) -> None:
     assert not found[-1][mask == 0].any()
 
 
-def test_all_pieces_of_a_word_have_its_vector() -> None:
+def test_all_tokens_of_a_word_have_its_vector() -> None:
     made = make()
     read = features(made, ["Quatrine2"])
     inside = read.hidden[0, 1 : int(read.mask.sum()) - 1]
@@ -182,7 +182,7 @@ def test_vectors_of_a_file_move_unless_frozen(tmp_path: Path, frozen: bool) -> N
         assert parameter.grad.abs().sum() > 0, name
 
 
-def row(made: Made, word: str) -> int:
+def row(made: BuiltEncoder, word: str) -> int:
     return int(network(made).rows[made.tokenizer.token_to_id(word)])
 
 
@@ -215,9 +215,9 @@ def test_unknown_starts_from_the_mean_of_the_file(tmp_path: Path) -> None:
 
 def test_settings_of_another_kind_are_refused() -> None:
     with pytest.raises(ValidationError, match="settings of 'bilstm' for an encoder of kind 'transformer'"):
-        schema.Encoder.model_validate({"name": "x", "bilstm": {}})
+        schema.EncoderSettings.model_validate({"name": "x", "bilstm": {}})
     with pytest.raises(ValidationError, match="needs a name"):
-        schema.Encoder.model_validate({"kind": "convolution"})
+        schema.EncoderSettings.model_validate({"kind": "convolution"})
 
 
 def test_half_precision_around_it_changes_little() -> None:

@@ -19,7 +19,7 @@ from biomux.training.heads import HEADS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from biomux.training.encoders.encoder import Made
+    from biomux.training.encoders.encoder import BuiltEncoder
 
 SETTINGS: list[dict[str, Any]] = [
     {"width": 12},
@@ -28,7 +28,7 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def make(folder: Path, *, blocks: int | None = None, vocabulary: str = "keep", **settings: Any) -> Made:
+def make(folder: Path, *, blocks: int | None = None, vocabulary: str = "keep", **settings: Any) -> BuiltEncoder:
     torch.manual_seed(3)
     tiny.tokenizer().save(str(folder / "tokenizer.json"))
     described: dict[str, Any] = {
@@ -38,11 +38,11 @@ def make(folder: Path, *, blocks: int | None = None, vocabulary: str = "keep", *
         "vocabulary": {"kind": vocabulary},
         "convolution": settings,
     }
-    return ENCODERS["convolution"].make(schema.Encoder.model_validate(described), SENTENCES)
+    return ENCODERS["convolution"].make(schema.EncoderSettings.model_validate(described), SENTENCES)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
-def test_a_vector_for_each_piece(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_a_vector_for_each_token(tmp_path: Path, settings: dict[str, Any]) -> None:
     made = make(tmp_path, **settings)
     ids, mask, _ = laid_out(made, SENTENCES)
     layers = made.encoder.layers(ids, mask)  # type: ignore[operator]
@@ -62,7 +62,7 @@ def test_padding_changes_nothing(tmp_path: Path, settings: dict[str, Any]) -> No
     torch.testing.assert_close(together.at(together.words), torch.cat(rows), rtol=0, atol=1e-6)
 
 
-def test_a_piece_sees_as_far_as_its_blocks_reach(tmp_path: Path) -> None:
+def test_a_token_sees_as_far_as_its_blocks_reach(tmp_path: Path) -> None:
     made = make(tmp_path, blocks=2, width=12, window=1)
     ids, mask, _ = laid_out(made, SENTENCES[:1])
     other = ids.clone()
@@ -97,7 +97,7 @@ def test_a_vocabulary_can_be_trimmed(tmp_path: Path) -> None:
     assert made.encoder.settings["vocabulary"] == made.tokenizer.get_vocab_size()
 
 
-def test_hashing_is_the_same_everywhere_and_tells_pieces_apart() -> None:
+def test_hashing_is_the_same_everywhere_and_tells_tokens_apart() -> None:
     places = hashed(["kinase", "##kinase", "kinases", "Kinase"], rows=5000, hashes=2)
     assert places.tolist()[0] == [4639, 1098, 2971, 1323, 992, 1372, 2527, 2644]
     assert len({tuple(row) for row in places.tolist()}) == 4

@@ -17,14 +17,14 @@ from biomux.recipes import schema
 from biomux.tasks.crf_decoding import Chained, Transitions, best_path, marginals
 from biomux.tasks.examples import MASKED
 from biomux.tasks.tagging import Tagging, transitions
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.training.encoders import ENCODERS
 from biomux.training.heads import HEADS
 from biomux.training.heads.crf import CRF, chained
 from biomux.training.objectives import crf as objective
 
 if TYPE_CHECKING:
-    from biomux.training.encoders.encoder import Made
+    from biomux.training.encoders.encoder import BuiltEncoder
 
 numbers = st.floats(-4, 4, width=32)
 
@@ -127,10 +127,12 @@ def test_no_words_no_tags() -> None:
     assert marginals(nothing, Transitions.none(3)).shape == (0, 3)
 
 
-def make() -> Made:
+def make() -> BuiltEncoder:
     torch.manual_seed(3)
     small = {"word_width": 6, "hidden": 5, "character_width": 4, "character_hidden": 3}
-    return ENCODERS["bilstm"].make(schema.Encoder.model_validate({"kind": "bilstm", "bilstm": small}), SENTENCES)
+    return ENCODERS["bilstm"].make(
+        schema.EncoderSettings.model_validate({"kind": "bilstm", "bilstm": small}), SENTENCES
+    )
 
 
 def head_of(**chosen: Any) -> CRF:
@@ -183,14 +185,14 @@ def test_a_task_is_decoded_with_what_its_head_learned() -> None:
     found = chained(task, head)
     assert isinstance(found, Chained)
     assert (found.labels, found.skips_empty, task.skips_empty) == (task.labels, False, True)
-    pieces = text_pieces.split(made.tokenizer, SENTENCES[0], [(0, len(SENTENCES[0]))])[0]
-    even = np.full((pieces.words, 3), 1 / 3, dtype=np.float32)
+    tokens = text_tokens.split(made.tokenizer, SENTENCES[0], [(0, len(SENTENCES[0]))])[0]
+    even = np.full((tokens.words, 3), 1 / 3, dtype=np.float32)
     stay = np.zeros((3, 3), dtype=np.float32)
     stay[1, 2] = stay[2, 2] = 5
     drawn = Chained(
         "drugs", ("Drug",), learned=Transitions(stay, np.array([0, 9, 0], np.float32), np.zeros(3, np.float32))
     )
-    (span,) = drawn.decode(even, pieces, SENTENCES[0])
+    (span,) = drawn.decode(even, tokens, SENTENCES[0])
     assert (span.start, span.end, span.type, span.head) == (0, len(SENTENCES[0]), "Drug", "drugs")
     assert span.score is not None
     assert 0.9 < span.score <= 1
@@ -198,13 +200,13 @@ def test_a_task_is_decoded_with_what_its_head_learned() -> None:
 
 def test_without_transitions_it_decodes_as_a_plain_head_does() -> None:
     made = make()
-    pieces = text_pieces.split(made.tokenizer, SENTENCES[1], [(0, len(SENTENCES[1]))])[0]
+    tokens = text_tokens.split(made.tokenizer, SENTENCES[1], [(0, len(SENTENCES[1]))])[0]
     chance = np.random.default_rng(2)
     for _ in range(20):
-        powers = np.exp(chance.standard_normal((pieces.words, 5)))
+        powers = np.exp(chance.standard_normal((tokens.words, 5)))
         rows = (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
-        plain = Tagging("both", ("Drug", "Organ")).decode(rows, pieces, SENTENCES[1])
-        same = Chained("both", ("Drug", "Organ")).decode(rows, pieces, SENTENCES[1])
+        plain = Tagging("both", ("Drug", "Organ")).decode(rows, tokens, SENTENCES[1])
+        same = Chained("both", ("Drug", "Organ")).decode(rows, tokens, SENTENCES[1])
         assert [(span.start, span.end, span.type) for span in plain] == [(s.start, s.end, s.type) for s in same]
 
 

@@ -42,7 +42,7 @@ def recipe(kind: str, folder: Path) -> Recipe:
         tasks={"drugs": {"corpus": "bc5cdr"}},
         regime={"kind": "single"},
         model=model,
-        loop={"epochs": 5, "learning_rate": 3e-2, "batch_pieces": 64},
+        loop={"epochs": 5, "learning_rate": 3e-2, "batch_tokens": 64},
     )
 
 

@@ -9,7 +9,7 @@ import tiny
 from training import small
 
 from biomux.document import Answer, Argument, Document, Label, Question, Relation, Span
-from biomux.recipes.schema import Head
+from biomux.recipes.schema import HeadSettings
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.classification import Classification
 from biomux.tasks.conformance import check_task
@@ -24,7 +24,7 @@ from biomux.training.development_scores import evaluate
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLAIN = Head(settings={"dropout": 0.0})
+PLAIN = HeadSettings(settings={"dropout": 0.0})
 
 
 def classes() -> list[Document]:
@@ -100,27 +100,37 @@ def questions() -> list[Document]:
 
 ILLS = small.documents(20, seed=6, words=16)
 
-CASES: dict[str, tuple[Any, list[Document], Head, float]] = {
+CASES: dict[str, tuple[Any, list[Document], HeadSettings, float]] = {
     "tagging": (Tagging("t", ("Chemical", "Disease")), ILLS, PLAIN, 0.9),
-    "tagging all pieces": (Tagging("t", ("Chemical",), "bioes", learns="all"), ILLS, PLAIN, 0.7),
-    "class of a document": (Classification("t", ("no", "yes")), classes(), Head(kind="pooled"), 0.9),
+    "tagging all tokens": (Tagging("t", ("Chemical",), "bioes", learns="all"), ILLS, PLAIN, 0.7),
+    "class of a document": (Classification("t", ("no", "yes")), classes(), HeadSettings(kind="pooled"), 0.9),
     "classes of sentences": (
         Classification("t", ("Chemical", "Disease"), "sentence", several=True),
         sentence_classes(),
-        Head(kind="pooled", settings={"dropout": 0.0}),
+        HeadSettings(kind="pooled", settings={"dropout": 0.0}),
         0.9,
     ),
-    "class of a pair": (Classification("t", ("other", "same"), "pair"), pairs(number=False), Head(kind="pair"), 0.9),
-    "similarity": (Similarity("t"), pairs(number=True), Head(kind="regression"), 0.7),
+    "class of a pair": (
+        Classification("t", ("other", "same"), "pair"),
+        pairs(number=False),
+        HeadSettings(kind="pair"),
+        0.9,
+    ),
+    "similarity": (Similarity("t"), pairs(number=True), HeadSettings(kind="regression"), 0.7),
     "relations by tags": (Relations("t", ("treats",)), relations(), PLAIN, 0.9),
     "relations by markers": (Relations("t", ("treats",), "markers"), relations(), PLAIN, 0.9),
-    "relations in one pass": (Relations("t", ("treats",), "one-pass"), relations(), Head(kind="pair-of-spans"), 0.9),
-    "answers": (Answers("t"), questions(), Head(kind="answer", settings={"dropout": 0.0}), 0.9),
-    "masked words": (MaskedWords("t"), ILLS, Head(kind="masked-words"), 0.03),
-    "has": (Auxiliary("t", "has", ("Chemical",), of="n"), ILLS, Head(kind="pooled"), 0.85),
-    "number": (Auxiliary("t", "number", ("Chemical",), of="n"), ILLS, Head(kind="pooled"), 0.6),
+    "relations in one pass": (
+        Relations("t", ("treats",), "one-pass"),
+        relations(),
+        HeadSettings(kind="pair-of-spans"),
+        0.9,
+    ),
+    "answers": (Answers("t"), questions(), HeadSettings(kind="answer", settings={"dropout": 0.0}), 0.9),
+    "masked words": (MaskedWords("t"), ILLS, HeadSettings(kind="masked-words"), 0.03),
+    "has": (Auxiliary("t", "has", ("Chemical",), of="n"), ILLS, HeadSettings(kind="pooled"), 0.85),
+    "number": (Auxiliary("t", "number", ("Chemical",), of="n"), ILLS, HeadSettings(kind="pooled"), 0.6),
     "extent": (Auxiliary("t", "extent", ("Chemical", "Disease"), of="n"), ILLS, PLAIN, 0.8),
-    "has-any": (Auxiliary("t", "has-any", ("Chemical",), of="n"), ILLS, Head(kind="pooled"), 0.8),
+    "has-any": (Auxiliary("t", "has-any", ("Chemical",), of="n"), ILLS, HeadSettings(kind="pooled"), 0.8),
 }
 
 
@@ -138,7 +148,7 @@ def test_a_task_is_learned(tmp_path: Path, name: str) -> None:
     made = small.examples([task], {"t": documents})
     loop.train(
         small.run(
-            tmp_path, network, small.plan("single", [task]), made, epochs=14, learning_rate=5e-3, batch_pieces=200
+            tmp_path, network, small.plan("single", [task]), made, epochs=14, learning_rate=5e-3, batch_tokens=200
         )
     )
     (scores,) = evaluate(small.annotator(network, [task]), [task], {"t": documents}).values()
@@ -148,11 +158,11 @@ def test_a_task_is_learned(tmp_path: Path, name: str) -> None:
 def test_mentions_first_then_relations_between_those_found(tmp_path: Path) -> None:
     tasks: list[Any] = [Tagging("ner", ("Chemical", "Disease")), Relations("re", ("treats",), "one-pass")]
     documents = relations()
-    network = small.model(tasks, {"re": Head(kind="pair-of-spans")})
+    network = small.model(tasks, {"re": HeadSettings(kind="pair-of-spans")})
     made = small.examples(tasks, {"ner": documents, "re": documents})
     loop.train(
         small.run(
-            tmp_path, network, small.plan("one-task", tasks), made, epochs=20, learning_rate=5e-3, batch_pieces=200
+            tmp_path, network, small.plan("one-task", tasks), made, epochs=20, learning_rate=5e-3, batch_tokens=200
         )
     )
     annotator = small.annotator(network, tasks)

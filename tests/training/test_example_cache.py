@@ -10,8 +10,8 @@ import pytest
 from training import invented
 
 from biomux.document import Document, Label, Span
-from biomux.tasks.examples import Example, Labels, Masking, Reading
-from biomux.text.tokens import Pieces
+from biomux.tasks.examples import Example, Labels, Masking, ModelInput
+from biomux.text.tokens import Tokens
 from biomux.training import example_cache
 from biomux.training.build import build
 
@@ -23,23 +23,26 @@ def numbers(*values: int) -> Any:
     return np.array(values, dtype=np.int32)
 
 
-def pieces(size: int) -> Pieces:
+def tokens(size: int) -> Tokens:
     places = np.arange(size, dtype=np.int32)
-    return Pieces(places + 7, places, places * 2, places * 2 + 1)
+    return Tokens(places + 7, places, places * 2, places * 2 + 1)
 
 
 EVERY = [
-    Example("ner", Reading(pieces(3)), {"ner": Labels("word", numbers(0, 1, 2))}, ("d1", 0)),
-    Example("ner", Reading(pieces(0)), {"ner": Labels("word", numbers())}, ("d1", 1)),
-    Example("sts", Reading(pieces(2), pieces(4)), {"sts": Labels("window", np.array([2.5], np.float32))}, ("d2", 0)),
+    Example("ner", ModelInput(tokens(3)), {"ner": Labels("word", numbers(0, 1, 2))}, ("d1", 0)),
+    Example("ner", ModelInput(tokens(0)), {"ner": Labels("word", numbers())}, ("d1", 1)),
+    Example("sts", ModelInput(tokens(2), tokens(4)), {"sts": Labels("window", np.array([2.5], np.float32))}, ("d2", 0)),
     Example(
-        "re", Reading(pieces(5), pairs=numbers(0, 1, 3, 4).reshape(1, 4)), {"re": Labels("pair", numbers(1))}, ("d3", 4)
+        "re",
+        ModelInput(tokens(5), pairs=numbers(0, 1, 3, 4).reshape(1, 4)),
+        {"re": Labels("pair", numbers(1))},
+        ("d3", 4),
     ),
-    Example("hoc", Reading(pieces(1)), {"hoc": Labels("window", numbers(0, 1, 1).reshape(1, 3))}),
-    Example("words", Reading(pieces(6)), {}, ("d3", 5), Masking(4, 100)),
+    Example("hoc", ModelInput(tokens(1)), {"hoc": Labels("window", numbers(0, 1, 1).reshape(1, 3))}),
+    Example("words", ModelInput(tokens(6)), {}, ("d3", 5), Masking(4, 100)),
     Example(
         "ner",
-        Reading(pieces(2)),
+        ModelInput(tokens(2)),
         {"ner": Labels("word", numbers(1, -100)), "has": Labels("window", numbers(1))},
         ("d9", 0),
     ),

@@ -201,7 +201,7 @@ def test_the_first_mix_that_passes_is_taken() -> None:
     lost = dict(zip((mix.name for mix in mixes), (60, 40, 3, 0), strict=True))
     reference = {"a": rows(1600, wrong=400), "b": rows(1800, wrong=200)}
 
-    def measure(mix: quantization_check.Mix) -> Mapping[str, quantization_check.Counted]:
+    def measure(mix: quantization_check.PrecisionMix) -> Mapping[str, quantization_check.Counted]:
         return {"a": rows(1600 - lost[mix.name], wrong=400 + lost[mix.name]), "b": reference["b"]}
 
     taken, tried = quantization_check.choose(mixes, reference, measure, tolerance=0.3)
@@ -223,9 +223,9 @@ def test_noise_refuses_nothing_and_a_real_loss_does() -> None:
     assert noise.points == pytest.approx(real.points) == pytest.approx(1.2)
     assert noise.error > 2 * real.error
     assert noise.low < 0 < real.low
-    others = {str(number): quantization_check.Loss(0.8) for number in range(17)}
+    others = {str(number): quantization_check.HeadLoss(0.8) for number in range(17)}
     assert quantization_check.beyond({"noise": noise, "real": real, **others}, 0.3) == ["real"]
-    assert quantization_check.Gate("int8", tried=(("int8", {"noise": noise}),)).doubtful == ("noise",)
+    assert quantization_check.QuantizationCheck("int8", tried=(("int8", {"noise": noise}),)).doubtful == ("noise",)
 
 
 def test_many_small_losses_that_no_head_can_prove_are_refused_by_their_mean() -> None:
@@ -236,8 +236,8 @@ def test_many_small_losses_that_no_head_can_prove_are_refused_by_their_mean() ->
     assert taken is None
     assert quantization_check.beyond(tried[0][1], 0.3) == []
     assert "on average" in quantization_check.refused(tried, 0.3).message
-    one = {head: quantization_check.Loss(0.8) for head in reference} | {
-        "0": quantization_check.Loss(0.6, points=9.0, error=11.0)
+    one = {head: quantization_check.HeadLoss(0.8) for head in reference} | {
+        "0": quantization_check.HeadLoss(0.6, points=9.0, error=11.0)
     }
     assert quantization_check.mean_of(one) > 0.3
     assert not quantization_check.too_much_on_average(one, 0.3)
@@ -281,9 +281,9 @@ def test_mixed_precision_is_nearer_to_fp32(run: Path) -> None:
 def test_a_curve_has_the_lowest_score_that_keeps_each_precision() -> None:
     scores = [0.9] * 30 + [0.5] * 30
     right = [True] * 30 + [True] * 15 + [False] * 15
-    assert calibrate.curve(calibrate.Answers(tuple(scores), tuple(right))) == ((0.5, 0.75), (0.9, 1.0))
-    assert calibrate.curve(calibrate.Answers()) == ()
-    assert calibrate.curve(calibrate.Answers((0.9,) * 5, (True,) * 5)) == ()
+    assert calibrate.curve(calibrate.TypeAnswers(tuple(scores), tuple(right))) == ((0.5, 0.75), (0.9, 1.0))
+    assert calibrate.curve(calibrate.TypeAnswers()) == ()
+    assert calibrate.curve(calibrate.TypeAnswers((0.9,) * 5, (True,) * 5)) == ()
 
 
 def test_a_missing_corpus_is_told(run: Path, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from training import small
 
 from biomux.engine.packing import lay_out
 from biomux.errors import RecipeError
-from biomux.recipes.schema import Head
-from biomux.tasks.examples import MASKED, Reading
-from biomux.text import tokens as text_pieces
+from biomux.recipes.schema import HeadSettings
+from biomux.tasks.examples import MASKED, ModelInput
+from biomux.text import tokens as text_tokens
 from biomux.training import objectives, precision
 from biomux.training.build import make_head
 from biomux.training.heads import HEADS, masked_lm
@@ -38,16 +38,16 @@ def features() -> Features:
 
 
 def batch(*texts: str) -> Batch:
-    readings = [Reading(text_pieces.split(tiny.tokenizer(), text, [(0, len(text))])[0]) for text in texts]
+    readings = [ModelInput(text_tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]) for text in texts]
     return lay_out(readings, max(one.size for one in readings), small.SPECIALS, windows=range(len(readings)))
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
-def test_pooling_is_over_the_pieces_of_the_text(pooling: str) -> None:
+def test_pooling_is_over_the_tokens_of_the_text(pooling: str) -> None:
     found = features()
     rows = torch.tensor([0, 5, 10])
     hidden = found.hidden
-    inner = [hidden[0, 1:3], hidden[1, 1:2], hidden[2, 0:2]]  # a row of special pieces alone has nothing else
+    inner = [hidden[0, 1:3], hidden[1, 1:2], hidden[2, 0:2]]  # a row of special tokens alone has nothing else
     expected = {
         "cls": [hidden[0, 0], hidden[1, 0], hidden[2, 0]],
         "mean": [one.mean(dim=0) for one in inner],
@@ -58,7 +58,7 @@ def test_pooling_is_over_the_pieces_of_the_text(pooling: str) -> None:
 
 def test_padding_and_neighbours_change_no_pooled_vector() -> None:
     body = small.encoder()
-    network = Model(body, {"x": make_head(Head(kind="pooled"), body, 2)}, {"x": "window"}).eval()
+    network = Model(body, {"x": make_head(HeadSettings(kind="pooled"), body, 2)}, {"x": "window"}).eval()
     alone = network.heads["x"](network.features(batch("the liver")), torch.tensor([0]))
     together = network.features(batch("the liver", "severe ulcer after high dose of aspirin"))
     beside = network.heads["x"](together, torch.tensor([0]))
@@ -66,12 +66,12 @@ def test_padding_and_neighbours_change_no_pooled_vector() -> None:
 
 
 def test_an_answer_begins_at_words_of_the_text_or_nowhere() -> None:
-    question = text_pieces.split(tiny.tokenizer(), "which", [(0, 5)])[0]
-    context = text_pieces.split(tiny.tokenizer(), "zolosis given", [(0, 13)])[0]
-    reading = Reading(context, question)
+    question = text_tokens.split(tiny.tokenizer(), "which", [(0, 5)])[0]
+    context = text_tokens.split(tiny.tokenizer(), "zolosis given", [(0, 13)])[0]
+    reading = ModelInput(context, question)
     laid = lay_out([reading], reading.size + 2, small.SPECIALS, windows=[0])
     body = small.encoder()
-    network = Model(body, {"qa": make_head(Head(kind="answer"), body, 2)}, {"qa": "answer"}).eval()
+    network = Model(body, {"qa": make_head(HeadSettings(kind="answer"), body, 2)}, {"qa": "answer"}).eval()
     logits = network.heads["qa"](network.features(laid), torch.from_numpy(rows_of("answer", laid)))
     allowed = (logits[0, :, 0] > NEVER).nonzero().flatten().tolist()
     assert allowed == [0, reading.begin, reading.begin + 4]
@@ -89,7 +89,7 @@ def test_a_pair_of_spans_reads_first_and_last_words_of_both() -> None:
 
 def test_a_fresh_mix_is_the_mean_of_all_layers() -> None:
     body = small.encoder()
-    head = make_head(Head(kind="mix", settings={"dropout": 0.0}), body, 3)
+    head = make_head(HeadSettings(kind="mix", settings={"dropout": 0.0}), body, 3)
     network = Model(body, {"x": head}).eval()
     laid = batch("the liver", "high dose")
     found = network.features(laid)
@@ -106,9 +106,9 @@ def test_masked_words_may_share_the_encoders_table(tied: bool) -> None:
     head = masked_lm.build(32, len(tiny.PIECES), encoder=body, tied=tied)
     names = {name for name, _ in head.named_parameters()}
     assert ("output.weight" in names) != tied
-    network = Model(body, {"words": head}, {"words": "piece"})
+    network = Model(body, {"words": head}, {"words": "token"})
     laid = batch("the liver", "high dose")
-    rows = torch.from_numpy(rows_of("piece", laid))
+    rows = torch.from_numpy(rows_of("token", laid))
     assert rows.tolist() == [1, 2, 5, 6]
     assert head(network.features(laid), rows).shape == (4, len(tiny.PIECES))
     assert len({name for name in network.state_dict() if "word_embeddings" in name}) == 1
@@ -117,9 +117,9 @@ def test_masked_words_may_share_the_encoders_table(tied: bool) -> None:
 def test_unknown_poolings_and_settings_are_refused() -> None:
     body = small.encoder()
     for head in (
-        Head(kind="pooled", settings={"pooling": "min"}),
-        Head(kind="linear", settings={"depth": 2}),
-        Head(kind="x"),
+        HeadSettings(kind="pooled", settings={"pooling": "min"}),
+        HeadSettings(kind="linear", settings={"depth": 2}),
+        HeadSettings(kind="x"),
     ):
         with pytest.raises(RecipeError, match="BX306"):
             make_head(head, body, 2)
@@ -176,4 +176,4 @@ def test_a_session_gives_every_unit_its_rows() -> None:
     assert rows_of("word", laid).tolist() == laid.first.tolist()
     assert rows_of("window", laid).tolist() == [0, laid.ids.shape[1]]
     assert rows_of("pair", laid).shape == (0, 4)
-    assert np.array_equal(laid.mask.reshape(-1)[rows_of("piece", laid)], np.ones(7))
+    assert np.array_equal(laid.mask.reshape(-1)[rows_of("token", laid)], np.ones(7))

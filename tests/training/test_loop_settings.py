@@ -25,7 +25,7 @@ EXAMPLES = small.examples([TASK], {"ner": small.documents(20, seed=5)})
 PLAN = small.plan("single", [TASK])
 
 
-def prepared(folder: Path, network: Model | None = None, **settings: Any) -> loop.Run:
+def prepared(folder: Path, network: Model | None = None, **settings: Any) -> loop.LoopInputs:
     return small.run(folder, network or small.model([TASK]), PLAN, EXAMPLES, **settings)
 
 
@@ -128,7 +128,7 @@ def test_accumulation_makes_fewer_steps_of_the_same_batches(tmp_path: Path) -> N
     one, three = (loop.train(prepared(tmp_path / str(number), accumulate=number)) for number in (1, 3))
     assert one.step == batches
     assert three.step == -(-batches // 3)
-    assert one.pieces == three.pieces
+    assert one.tokens == three.tokens
 
 
 @pytest.mark.parametrize("regime", ["mixed", "one-task", "random-task"])

@@ -11,7 +11,7 @@ import torch
 from training import small
 from transformers import BertConfig, BertForTokenClassification
 
-from biomux.recipes.schema import Head
+from biomux.recipes.schema import HeadSettings
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.masked_lm import MaskedWords
 from biomux.tasks.tagging import Tagging
@@ -51,7 +51,7 @@ def test_single_task_tagging_is_what_a_plain_transformers_loop_does(
     settings: dict[str, Any] = {
         "learning_rate": 1e-3,
         "weight_decay": 0.01,
-        "batch_pieces": 120,
+        "batch_tokens": 120,
         "warmup": 0.1,
         "epochs": 2,
     }
@@ -68,7 +68,7 @@ def _plain_losses(
     steps: int,
     learning_rate: float,
     weight_decay: float,
-    batch_pieces: int,
+    batch_tokens: int,
     warmup: float,
     epochs: int,
 ) -> Any:
@@ -76,7 +76,7 @@ def _plain_losses(
         batch
         for epoch in range(epochs)
         for batch in epoch_batches(
-            made, small.plan("single", [TASK]).draw, epoch=epoch, epochs=epochs, budget=batch_pieces, seed=1
+            made, small.plan("single", [TASK]).draw, epoch=epoch, epochs=epochs, budget=batch_tokens, seed=1
         )
     ]
     matrices = [value for value in network.parameters() if value.ndim > 1]
@@ -90,13 +90,13 @@ def _plain_losses(
         rate = (step + 1) / rising if step < rising else 1 - (step - rising) / (len(batches) - rising)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate * rate
-        length = max(len(made[index].pieces) for index in members) + 2
+        length = max(len(made[index].tokens) for index in members) + 2
         ids = torch.zeros(len(members), length, dtype=torch.int64)
         labels = torch.full((len(members), length), -100)
         for row, index in enumerate(members):
-            pieces = made[index].pieces
-            ids[row, : len(pieces) + 2] = torch.tensor([2, *pieces.ids.tolist(), 3])
-            labels[row, pieces.first.astype("int64") + 1] = torch.from_numpy(made[index].labels["ner"].values).long()
+            tokens = made[index].tokens
+            ids[row, : len(tokens) + 2] = torch.tensor([2, *tokens.ids.tolist(), 3])
+            labels[row, tokens.first.astype("int64") + 1] = torch.from_numpy(made[index].labels["ner"].values).long()
         loss = network(input_ids=ids, attention_mask=(ids != 0).long(), labels=labels).loss
         optimizer.zero_grad()
         loss.backward()
@@ -108,7 +108,7 @@ def _plain_losses(
 def _trained(
     folder: Path, *, regime: str = "single", tasks: Sequence[Any] = (TASK,), **settings: Any
 ) -> tuple[Model, list[dict[str, Any]]]:
-    heads = {"words": Head(kind="masked-words"), "has": Head(kind="pooled", settings={"dropout": 0.3})}
+    heads = {"words": HeadSettings(kind="masked-words"), "has": HeadSettings(kind="pooled", settings={"dropout": 0.3})}
     network = small.model(tasks, heads)
     events: list[dict[str, Any]] = []
     plan = small.plan(regime, tasks, **({"learned_weights": True} if regime == "joint" else {}))

@@ -9,7 +9,7 @@ import torch
 from training import small
 
 from biomux.errors import RecipeError
-from biomux.recipes.schema import Head
+from biomux.recipes.schema import HeadSettings
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
 from biomux.training import loop
@@ -103,7 +103,7 @@ def test_optimizers_per_task_have_states_of_their_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["linear", "mix"])
 def test_a_frozen_encoder_stays(tmp_path: Path, kind: str) -> None:
-    head = Head(kind=kind, settings={"dropout": 0.0})
+    head = HeadSettings(kind=kind, settings={"dropout": 0.0})
     network = small.model([DRUGS, ILLS], {"drugs": head, "ills": head})
     before = small.copy(network)
     loop.train(
@@ -120,7 +120,7 @@ def auxiliaries() -> list[Any]:
     return [ILLS, *made]
 
 
-POOLED = {name: Head(kind="pooled", settings={"pooling": "max", "dropout": 0.0}) for name in ("has", "number")}
+POOLED = {name: HeadSettings(kind="pooled", settings={"pooling": "max", "dropout": 0.0}) for name in ("has", "number")}
 
 
 def test_joint_losses_are_the_weighted_sum_of_each_heads_mean(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_fine_tuning_takes_the_encoder_of_a_run_and_a_fresh_head(tmp_path: Path)
     assert all(torch.equal(value, kept[f"encoder.{name}"]) for name, value in body.state_dict().items())
     assert tokenizer.get_vocab_size() == len(tiny.PIECES)
     assert specials == small.SPECIALS
-    network = Model(body, {"drugs": make_head(Head(), body, 3)})
+    network = Model(body, {"drugs": make_head(HeadSettings(), body, 3)})
     assert "heads.drugs.1.weight" in network.state_dict()
 
 

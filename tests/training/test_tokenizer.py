@@ -14,7 +14,7 @@ import torch
 from transformers import AutoConfig, AutoModel
 
 from biomux.errors import TrainingError
-from biomux.recipes.schema import Encoder, Vocabulary
+from biomux.recipes.schema import EncoderSettings, VocabularySettings
 from biomux.training.encoders import transformer
 from biomux.training.encoders.tokenizer import tokenizer_of, tokens_of
 
@@ -35,7 +35,7 @@ def encoder_folder(folder: Path, tokens: list[str]) -> Path:
 
 
 def test_a_tokenizer_is_made_of_vocab_txt(tmp_path: Path) -> None:
-    made = transformer.make(Encoder(name=str(encoder_folder(tmp_path, LOWER))), [])
+    made = transformer.make(EncoderSettings(name=str(encoder_folder(tmp_path, LOWER))), [])
     encoding = made.tokenizer.encode("ASPIRINS after\u00a0é.")
     assert encoding.tokens == ["[CLS]", "aspirin", "##s", "after", "e", ".", "[SEP]"]
     assert encoding.offsets[1:3] == [(0, 7), (7, 8)]
@@ -115,7 +115,9 @@ def test_the_recipe_of_the_first_tagger_names_a_vocabulary_that_can_be_loaded(tm
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "vocab.txt").write_text("\n".join([*LOWER, "zolmide"]), encoding="utf-8")
     folder = encoder_folder(tmp_path / "encoder", LOWER)
-    settings = Encoder(name=str(folder), vocabulary=Vocabulary(kind="file", file=str(tmp_path / "other")))
+    settings = EncoderSettings(
+        name=str(folder), vocabulary=VocabularySettings(kind="file", file=str(tmp_path / "other"))
+    )
     made = transformer.make(settings, ["Zolmide after aspirin."])
     assert made.tokenizer.encode("zolmide", add_special_tokens=False).tokens == ["zolmide"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from biomux.engine.packing import padded
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.training.heads.crf import CRF
 from biomux.training.heads.features import Features
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from biomux.training.encoders.encoder import Made
+    from biomux.training.encoders.encoder import BuiltEncoder
 
 SENTENCES = (
     "Zolmide was given to mice with liver ulcers.",
@@ -26,9 +26,11 @@ SENTENCES = (
 )
 
 
-def laid_out(made: Made, sentences: Sequence[str], *, length: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def laid_out(
+    made: BuiltEncoder, sentences: Sequence[str], *, length: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, mask and the places of words, each sentence a row between [CLS] and [SEP]."""
-    split = [text_pieces.split(made.tokenizer, text, [(0, len(text))])[0] for text in sentences]
+    split = [text_tokens.split(made.tokenizer, text, [(0, len(text))])[0] for text in sentences]
     size = length or padded(max(len(found) for found in split) + 2)
     ids = torch.full((len(split), size), made.specials.pad)
     mask = torch.zeros((len(split), size), dtype=torch.int64)
@@ -41,13 +43,13 @@ def laid_out(made: Made, sentences: Sequence[str], *, length: int | None = None)
     return ids, mask, torch.tensor(places)
 
 
-def features(made: Made, sentences: Sequence[str], *, length: int | None = None) -> Features:
+def features(made: BuiltEncoder, sentences: Sequence[str], *, length: int | None = None) -> Features:
     """What an encoder says about sentences."""
     ids, mask, places = laid_out(made, sentences, length=length)
     return Features(made.encoder(ids, mask), mask, places)
 
 
-def losses(encoder: nn.Module, head: nn.Module, made: Made, *, steps: int, rate: float) -> list[float]:
+def losses(encoder: nn.Module, head: nn.Module, made: BuiltEncoder, *, steps: int, rate: float) -> list[float]:
     """Train to tag words that begin with a capital; the loss per word of each step."""
     ids, mask, places = laid_out(made, SENTENCES)
     labels = torch.tensor([int(one[0].isupper()) for text in SENTENCES for one in _words(made, text)])
@@ -66,6 +68,6 @@ def losses(encoder: nn.Module, head: nn.Module, made: Made, *, steps: int, rate:
     return found
 
 
-def _words(made: Made, text: str) -> list[str]:
-    split = text_pieces.split(made.tokenizer, text, [(0, len(text))])[0]
+def _words(made: BuiltEncoder, text: str) -> list[str]:
+    split = text_tokens.split(made.tokenizer, text, [(0, len(text))])[0]
     return [text[start:end] for start, end in zip(split.starts, split.ends, strict=True)]

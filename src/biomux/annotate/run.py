@@ -15,7 +15,7 @@ from biomux import formats
 from biomux.annotate import job
 from biomux.annotate.inputs import is_text
 from biomux.annotate.parts import CHARACTERS, Failures, cut
-from biomux.annotate.tally import Tally
+from biomux.annotate.tally import JobTally
 from biomux.annotate.work import Work, done, write
 from biomux.annotate.workers import annotate_parts
 from biomux.engine.threads import usable_cores
@@ -75,7 +75,7 @@ def run(
     listen: Callable[[Step], None] = lambda _: None,
     on_read: Callable[[float, int], None] = lambda _stored, _characters: None,
     on_loss: Callable[[Loss], None] = formats.ignore,
-) -> Tally:
+) -> JobTally:
     """Annotate the inputs into the goal. `threads` are those of each worker: by default all workers together take all cores.
 
     `on_read` is told on the way, within a part too, about how many stored bytes have been annotated, and how many characters this run has read.
@@ -93,7 +93,7 @@ def run(
     with job.opened(goal, described, restart=restart, overwrite=overwrite) as needed:
         if not needed:
             try:
-                return Tally.of_json(job.noted(goal.manifest, "tally")["tally"])
+                return JobTally.of_json(job.noted(goal.manifest, "tally")["tally"])
             except (TypeError, KeyError):
                 raise job.damaged(goal.manifest) from None
         work = Work(
@@ -155,8 +155,8 @@ class _Reached:
         return self._done
 
 
-def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss: Callable[[Loss], None]) -> Tally:
-    tally = sum((part.tally for part in whole), Tally())
+def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss: Callable[[Loss], None]) -> JobTally:
+    tally = sum((part.tally for part in whole), JobTally())
     for part in whole:
         for feature, (count, document, detail) in part.losses.items():
             on_loss(Loss(document, feature, count, detail))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Tally:
+class JobTally:
     """Documents annotated and failed; words (between white space); entities by type; characters (white space left out), and those read."""
 
     documents: int = 0
@@ -33,8 +33,8 @@ class Tally:
         self.read += characters - coverage.unread(document)
         self.entities.update(span.type for span in document.spans)
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
+    def __add__(self, other: JobTally) -> JobTally:
+        return JobTally(
             self.documents + other.documents,
             self.failed + other.failed,
             self.words + other.words,
@@ -60,6 +60,6 @@ class Tally:
         }
 
     @staticmethod
-    def of_json(value: dict[str, Any]) -> Tally:
+    def of_json(value: dict[str, Any]) -> JobTally:
         """What `to_json` gave."""
-        return Tally(**{**value, "entities": Counter(value["entities"])})
+        return JobTally(**{**value, "entities": Counter(value["entities"])})

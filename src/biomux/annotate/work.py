@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from biomux import formats
 from biomux.annotate.parts import Failures
-from biomux.annotate.tally import Tally
+from biomux.annotate.tally import JobTally
 from biomux.formats import of_bytes, target
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Done:
     file: str
     size: int
     sha256: str
-    tally: Tally
+    tally: JobTally
     failures: tuple[Failure, ...]
     losses: dict[str, tuple[int, str, str]]
 
@@ -63,7 +63,7 @@ def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | No
     found = done(part, work)
     if found is not None and found.of == part.sha256:
         return found
-    failures, tally, losses = Failures(), Tally(), _Losses()
+    failures, tally, losses = Failures(), JobTally(), _Losses()
     read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl", on_error=failures)
     annotator = replace(_annotator(work.settings, work.threads), on_read=on_read)
     annotated = _fitting(list(work.settings.annotate(annotator, read, on_error=failures.add)), work.goal, failures)
@@ -98,7 +98,7 @@ def done(part: Part, work: Work) -> Done | None:
             return None
     except (FileNotFoundError, ValueError):
         return None
-    value["tally"] = Tally.of_json(value["tally"])
+    value["tally"] = JobTally.of_json(value["tally"])
     value["failures"] = tuple(value["failures"])
     value["losses"] = {feature: tuple(loss) for feature, loss in value["losses"].items()}
     return Done(**value)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from biomux.annotate.inputs import Inputs
     from biomux.annotate.job import Goal
     from biomux.annotate.settings import Settings
-    from biomux.annotate.tally import Tally
+    from biomux.annotate.tally import JobTally
     from biomux.document import Document
     from biomux.errors import BiomuxError
     from biomux.formats import ReadAs
@@ -244,9 +244,9 @@ def _stream(
 ) -> int:
     """Annotate and show, document by document. How many failed."""
     from biomux.annotate.inputs import Inputs
-    from biomux.annotate.tally import Tally
+    from biomux.annotate.tally import JobTally
 
-    tally = Tally()
+    tally = JobTally()
     failures = _Failures(on_error)
     inputs = Inputs(arguments, reads=reading[0], texts=reading[1], on_error=failures)
     inputs.places()
@@ -400,7 +400,7 @@ def _tell_imprecise(types: tuple[str, ...], precision: float) -> None:
         note(f"left out, never {precision:g} precise on development data: {', '.join(types)}")
 
 
-def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True, unwritten: int = 0) -> None:
+def tell(tally: JobTally, words: int, seconds: float, *, by_type: bool = True, unwritten: int = 0) -> None:
     """The summary, on stderr. `words` are those that took the `seconds`, `unwritten` the entities that the format cannot hold."""
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
     note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}{_read(tally)}")
@@ -414,7 +414,7 @@ def tell(tally: Tally, words: int, seconds: float, *, by_type: bool = True, unwr
         note(f"failed: {_count(tally.failed, 'document or file', 'documents or files')}")
 
 
-def _read(tally: Tally) -> str:
+def _read(tally: JobTally) -> str:
     """How much was read of the documents that did not fail; nothing where there is nothing to read."""
     if not tally.characters:
         return ""

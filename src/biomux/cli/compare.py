@@ -11,7 +11,7 @@ import typer
 from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
 
 if TYPE_CHECKING:
-    from biomux.evaluation.compare import Result, System
+    from biomux.evaluation.compare import ComparedSystem, ComparisonResult
 
 
 FILES = ("comparison.json", "ranks.svg")
@@ -36,7 +36,7 @@ def command(
         str,
         typer.Option(
             "--matching",
-            help="How spans were matched: strict, word, boundary, type, overlap, piece, semeval; or how relations were: "
+            help="How spans were matched: strict, word, boundary, type, overlap, subword, semeval; or how relations were: "
             "relations, undirected, candidates.",
         ),
     ] = "strict",
@@ -96,7 +96,7 @@ def command(
     from biomux.evaluation.negative_transfer import contrast_line, contrast_table, contrasts
     from biomux.formats import folder_target
 
-    systems: list[System] = compare.systems_of(folders or [])
+    systems: list[ComparedSystem] = compare.systems_of(folders or [])
     if published:
         paper, _, tables = published.partition(":")
         systems += compare.published_systems(paper, tables.split(","), metric=metric if not folders else None)
@@ -131,7 +131,7 @@ def command(
             note(f"alarm: {one.sentence()}")
 
 
-def _show(result: Result) -> None:
+def _show(result: ComparisonResult) -> None:
     from biomux.cli.ui.display import table
     from biomux.evaluation.comparison_tables import (
         difference_line,

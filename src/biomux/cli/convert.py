@@ -16,7 +16,7 @@ from biomux import formats
 from biomux.cli.options import From, Id, OnError, Options, Overwrite, Text, complete_format, read_as
 from biomux.cli.ui.display import note, progress
 from biomux.cli.ui.loss_tally import Deletions, Losses, Skips, stop_at
-from biomux.cli.ui.reading import Reading
+from biomux.cli.ui.reading import CountingReader
 from biomux.errors import FormatError, UsageError
 from biomux.formats import files, folder_target, ignore_unread, is_archive, stored_size, target
 
@@ -113,7 +113,7 @@ def command(
         deletions = Deletions(log)
         total = _stored_bytes(sources)
         shown = stack.enter_context(progress("converting", total=total, unit="bytes" if total else "documents"))
-        reading = Reading(
+        reading = CountingReader(
             reads=read_as(from_, text, id, option),
             goal=chosen,
             on_error=skips or stop_at,
@@ -162,7 +162,7 @@ def _target_format(goal: str, to: str | None) -> Format:
 
 
 def _all_into_one(
-    wheres: list[str], goal: str, chosen: Format, reading: Reading, losses: Losses, *, overwrite: bool
+    wheres: list[str], goal: str, chosen: Format, reading: CountingReader, losses: Losses, *, overwrite: bool
 ) -> None:
     def documents() -> Iterator[Document]:
         for _, source, found in reading.sources(wheres):
@@ -182,7 +182,7 @@ def _all_into_one(
 
 
 def _each_its_own(
-    wheres: list[str], folder: Path, chosen: Format, reading: Reading, losses: Losses, *, overwrite: bool
+    wheres: list[str], folder: Path, chosen: Format, reading: CountingReader, losses: Losses, *, overwrite: bool
 ) -> None:
     assert chosen.write is not None
     taken: dict[Path, str] = {}
@@ -246,7 +246,7 @@ def _files(count: int) -> str:
 
 
 @contextmanager
-def _refusals(reading: Reading) -> Iterator[None]:
+def _refusals(reading: CountingReader) -> Iterator[None]:
     """A document that the target cannot hold at all could have been skipped: say so."""
     try:
         yield

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from biomux.cli.ui.display import Progress
     from biomux.corpora.card import Card
-    from biomux.corpora.check import Result
+    from biomux.corpora.check import CheckResult
     from biomux.document import Document
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -215,7 +215,7 @@ def check(
 
     root = places.find(directory or corpora)
     names = only or list(catalogue.names())
-    results: list[Result] = []
+    results: list[CheckResult] = []
     with progress("checking", total=len(names), unit="corpora") as bar:
         for name in names:
             results.append(check.check(catalogue.card(name), root, counts=not quick))
@@ -230,7 +230,7 @@ def check(
         raise typer.Exit(2)
 
 
-def _result_rows(result: Result) -> list[tuple[str, str, str, str]]:
+def _result_rows(result: CheckResult) -> list[tuple[str, str, str, str]]:
     if result.faults:
         return [(result.corpus, fault.kind, fault.what, fault.message) for fault in result.faults]
     return [(result.corpus, result.state, f"{result.files} files" if result.files else "", "")]

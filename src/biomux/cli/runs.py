@@ -22,7 +22,7 @@ def command(
     """List and compare runs.
 
     Shows of each run its recipe, its state (running, stopped, failed, done), its best development score, the score of each task, the
-    time it took and the pieces it read. Runs with the best score come first.
+    time it took and the tokens it read. Runs with the best score come first.
 
         biomux runs
 
@@ -46,11 +46,11 @@ def command(
             *(_percent(one["scores"].get(name)) for name in shown),
             f"{one['step']:,}/{one['steps']:,}" if one["steps"] else "",
             duration(one["seconds"]),
-            f"{one['pieces']:,}",
+            f"{one['tokens']:,}",
         ]
         for one in found
     ]
-    table(["run", "recipe", "state", "best", *shown, "steps", "time", "pieces"], rows)
+    table(["run", "recipe", "state", "best", *shown, "steps", "time", "tokens"], rows)
 
 
 SHOWN = 12
@@ -94,7 +94,7 @@ def describe(folder: Path) -> dict[str, Any]:
         "step": _number(last.get("step"), 0),
         "steps": _number(last.get("total"), 0),
         "seconds": round(_number(last.get("seconds"), 0.0), 1),
-        "pieces": _number(last.get("pieces"), 0),
+        "tokens": _number(last.get("tokens"), 0),
         "machine": _json(folder / "machine.json"),
     }
 

@@ -112,7 +112,7 @@ def command(
             types=mapping.parse(",".join(map_)) if map_ else None,
             negative=listed(negative) or (),
             directed=directed,
-            pieces=prediction_files.tokenizer_pieces(tokenizer) if tokenizer else None,
+            tokens=prediction_files.tokenizer_tokens(tokenizer) if tokenizer else None,
             examples=max(errors, 5),
             folder=place,
             tick=lambda: bar.advance(1),

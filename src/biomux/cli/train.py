@@ -140,7 +140,7 @@ def _plan(recipe: Recipe, corpora: Path | None) -> None:
     found = estimate(recipe, directory=corpora)
     print(yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, allow_unicode=True))
     reasons = sorted({reason for counts in found.counts.values() for reason in counts} - {"documents", "sentences"})
-    columns = ["task", "documents", "sentences", "examples", "pieces", *reasons]
+    columns = ["task", "documents", "sentences", "examples", "tokens", *reasons]
     rows = [
         [
             name,
@@ -154,13 +154,13 @@ def _plan(recipe: Recipe, corpora: Path | None) -> None:
     table(columns, rows, title="training examples, and mentions that could not be learned as they are")
     print(f"\nleaks: {found.leaks or 'not looked for'}\n")
     table(
-        ["epoch", "steps", "pieces"],
+        ["epoch", "steps", "tokens"],
         [[number, *epoch] for number, epoch in enumerate(found.epochs, 1)],
         title="epochs",
     )
     print(f"\nparameters: {found.parameters:,}, of which {found.moving:,} move")
     print(
-        f"measured: {found.speed:,.0f} pieces a second over {found.measured:,} pieces; development documents: {found.development:,}"
+        f"measured: {found.speed:,.0f} tokens a second over {found.measured:,} tokens; development documents: {found.development:,}"
     )
     print(f"estimated time: {duration(found.seconds)} of training and about {duration(found.scoring)} of scoring")
 

@@ -23,7 +23,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
-class Counts(_Part):
+class SplitCounts(_Part):
     """What a split holds, as loaded. What is None is not counted; a map gives the count of each type or label."""
 
     documents: Count | None = None
@@ -73,7 +73,7 @@ class File(_Part):
     """Kept for completeness: train, devel and test do without it."""
 
 
-class Made(_Part):
+class CutSplit(_Part):
     """A split cut here from another one, by seed; `group` says what stays on one side (see `biomux.corpora.splits`)."""
 
     origin: str = Field(alias="from")
@@ -98,11 +98,11 @@ class Split(_Part):
     members: str | None = None
     """Of an archive, the members whose path matches this pattern."""
     ids: Ids | None = None
-    made: Made | None = None
+    made: CutSplit | None = None
     format: FormatOf | None = None
     """How these files are read, if not as the card says."""
     labelled: bool = True
-    counts: Counts = Counts()
+    counts: SplitCounts = SplitCounts()
 
     @model_validator(mode="after")
     def _files_or_made(self) -> Split:
@@ -184,8 +184,8 @@ def _keys(place: tuple[int | str, ...]) -> list[str]:
         "home": Home,
         "splits": Split,
         "ids": Ids,
-        "made": Made,
-        "counts": Counts,
+        "made": CutSplit,
+        "counts": SplitCounts,
         "licence": Licence,
     }
     named = [models[str(step)] for step in place if str(step) in models]

@@ -32,7 +32,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckResult:
     """A corpus that was checked. "absent": none of its files is here, which is no fault."""
 
     corpus: str
@@ -41,15 +41,15 @@ class Result:
     faults: tuple[Fault, ...] = ()
 
 
-def check(card: Card, root: Path, *, counts: bool = True) -> Result:
+def check(card: Card, root: Path, *, counts: bool = True) -> CheckResult:
     """Compare one corpus with its card: files and checksums, then, if those are right, the counts of each split."""
     present = [file for file in card.files if locate(root, file.path)]
     if not present:
-        return Result(card.name, "absent", 0)
+        return CheckResult(card.name, "absent", 0)
     faults = [fault for file in card.files for fault in _file_faults(file, root)]
     if counts and not faults:
         faults += _count_faults(Corpus(card, root))
-    return Result(card.name, "faulty" if faults else "ok", len(present), tuple(faults))
+    return CheckResult(card.name, "faulty" if faults else "ok", len(present), tuple(faults))
 
 
 def damage(file: File, path: Path, *, on_bytes: Callable[[int], None] | None = None) -> str | None:

@@ -14,7 +14,7 @@ from biomux.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from biomux.corpora.card import Made
+    from biomux.corpora.card import CutSplit
     from biomux.document import Document
 
 
@@ -55,7 +55,7 @@ def position(key: str, seed: int) -> float:
     return (int.from_bytes(digest.digest(), "big") >> 11) / (1 << 53)
 
 
-def side(document: Document, cuts: Sequence[tuple[str, Made]]) -> str | None:
+def side(document: Document, cuts: Sequence[tuple[str, CutSplit]]) -> str | None:
     """The name of the cut that takes the document; None if it stays where it is.
 
     Cuts of the same seed and group lie side by side, so their fractions are shares of the whole: with 0.1 and 0.2, 70 % stay.

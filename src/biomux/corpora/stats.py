@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from biomux.corpora.card import Counts
+from biomux.corpora.card import SplitCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from biomux.document import Document
 
 
-def count(documents: Iterable[Document]) -> Counts:
+def count(documents: Iterable[Document]) -> SplitCounts:
     """How much there is of everything.
 
     >>> from biomux.document import Document, Span
@@ -34,7 +34,7 @@ def count(documents: Iterable[Document]) -> Counts:
         mentions.update(span.type for span in document.spans)
         relations.update(relation.type for relation in document.relations)
         labels.update(label.name for label in document.labels)
-    return Counts(
+    return SplitCounts(
         documents=number["documents"],
         sentences=number["sentences"],
         tokens=number["tokens"],
@@ -47,14 +47,14 @@ def count(documents: Iterable[Document]) -> Counts:
     )
 
 
-def differences(expected: Counts, found: Counts) -> list[str]:
+def differences(expected: SplitCounts, found: SplitCounts) -> list[str]:
     """What differs, a phrase for each count; only what the card counts is compared.
 
     >>> differences(Counts(documents=3, mentions={"gene": 1}), Counts(documents=2, mentions={"gene": 1}))
     ['2 documents, not 3']
     """
     said: list[str] = []
-    for what in Counts.model_fields:
+    for what in SplitCounts.model_fields:
         wanted, have = getattr(expected, what), getattr(found, what)
         if isinstance(wanted, dict):
             said += [
@@ -67,11 +67,11 @@ def differences(expected: Counts, found: Counts) -> list[str]:
     return said
 
 
-def flat(counts: Counts) -> dict[str, int]:
+def flat(counts: SplitCounts) -> dict[str, int]:
     """The totals that are not zero, maps summed: one line of a table."""
     totals = {
         what: sum(value.values()) if isinstance(value, dict) else value
-        for what in Counts.model_fields
+        for what in SplitCounts.model_fields
         if (value := getattr(counts, what)) is not None
     }
     return {what: total for what, total in totals.items() if total}

@@ -1,6 +1,6 @@
 """The annotator: documents in, the same documents with what the heads say about them out.
 
-    documents → sentences → pieces → windows → packed batches → session → stitched answers → decoded spans → documents
+    documents → sentences → tokens → windows → packed batches → session → stitched answers → decoded spans → documents
 
 Training scores its development data through this same path, with torch behind the session.
 """
@@ -21,7 +21,7 @@ from biomux.errors import AnnotateError, BiomuxError, UsageError
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import reading_ranges
 from biomux.text import abbreviations as text_abbreviations
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.text.windows import Window, windows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from biomux.engine.text_blocks import Stretch
     from biomux.tasks.tagging import Tagging
     from biomux.tasks.task import Asking
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 CHUNK = 400_000
 """Characters of text that are packed together: enough to find windows of like length, little enough for flat memory."""
@@ -47,7 +47,7 @@ CHUNK = 400_000
 class Annotator:
     """A session with the tokenizer, windows and decoders around it.
 
-    `limit` is the longest window in pieces; `budget` the pieces of a batch; `temperatures` divide a head's logits before they
+    `limit` is the longest window in tokens; `budget` the tokens of a batch; `temperatures` divide a head's logits before they
     become probabilities. `merges` make plain types of the heads' types; without them the heads' own types are what there is.
     `curves` say how precise a head's type is from which score on, `thresholds` from which score on it is given out by default (None: not at all). In `strict` mode a document that was not wholly read is an error.
     `asking` are tasks other than tagging, whose heads `answer` asks. What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
@@ -261,7 +261,7 @@ class Annotator:
     def _read(
         self, documents: Sequence[Document], ranges: Sequence[Sequence[Range]], tasks: Sequence[Tagging]
     ) -> list[list[Span]]:
-        """What the heads say about each document. At most a chunk of text is held as pieces at a time, however long a document is."""
+        """What the heads say about each document. At most a chunk of text is held as tokens at a time, however long a document is."""
         found: list[list[Span]] = [[] for _ in documents]
         group: list[tuple[int, Stretch]] = []
         size = 0
@@ -286,38 +286,38 @@ class Annotator:
             (documents[index].text, [(stretch.start, stretch.end) for _, stretch in own])
             for index, own in groupby(group, key=lambda pair: pair[0])
         )
-        pieces = text_pieces.split_all(self.tokenizer, texts)
+        tokens = text_tokens.split_all(self.tokenizer, texts)
         own = [documents[index].text for index, _ in group]
-        for (index, stretch), spans in zip(group, self.tag(pieces, own, tasks), strict=True):
+        for (index, stretch), spans in zip(group, self.tag(tokens, own, tasks), strict=True):
             text_blocks.keep(spans, stretch, found[index])
 
     def tag(
-        self, sentences_pieces: Sequence[Pieces], texts: Sequence[str], tasks: Sequence[Tagging] | None = None
+        self, sentences_tokens: Sequence[Tokens], texts: Sequence[str], tasks: Sequence[Tagging] | None = None
     ) -> list[list[Span]]:
         """The spans of each sentence; `texts` are the whole texts that the sentences stand in."""
         tasks = self.tasks if tasks is None else tasks
         places, cut = [], []
-        for index, piece in enumerate(sentences_pieces):
-            for window in windows(len(piece), limit=self.limit):
+        for index, token in enumerate(sentences_tokens):
+            for window in windows(len(token), limit=self.limit):
                 if window.end > window.start:
                     places.append((index, window))
                     cut.append(
-                        piece if window.end - window.start == len(piece) else piece.window(window.start, window.end)
+                        token if window.end - window.start == len(token) else token.window(window.start, window.end)
                     )
-        found: list[list[Span]] = [[] for _ in sentences_pieces]
+        found: list[list[Span]] = [[] for _ in sentences_tokens]
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]] = {}
         for batch, logits in parallel.run(self.session, pack(cut, specials=self.specials, budget=self.budget)):
             ends = np.cumsum(batch.words)
             begins = ends - batch.words
             for task in tasks:
                 rows = softmax(logits[task.name], (self.temperatures or {}).get(task.name, 1.0))
-                self._decode(task, rows, batch.windows, begins, ends, places, sentences_pieces, texts, found, partial)
+                self._decode(task, rows, batch.windows, begins, ends, places, sentences_tokens, texts, found, partial)
             if self.on_read is not None:
                 self.on_read(sum(_characters(cut[member]) for member in batch.windows.tolist()))
         by_name = {task.name: task for task in tasks}
         for (index, head), parts in sorted(partial.items()):
             rows = np.concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
-            found[index] += by_name[head].decode(rows, sentences_pieces[index], texts[index])
+            found[index] += by_name[head].decode(rows, sentences_tokens[index], texts[index])
         return [sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in found]
 
     def _decode(
@@ -328,7 +328,7 @@ class Annotator:
         begins: NDArray[np.int64],
         ends: NDArray[np.int64],
         places: Sequence[tuple[int, Window]],
-        sentences_pieces: Sequence[Pieces],
+        sentences_tokens: Sequence[Tokens],
         texts: Sequence[str],
         found: list[list[Span]],
         partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]],
@@ -337,22 +337,22 @@ class Annotator:
         order = 0
         for member, begin, end in zip(members.tolist(), begins.tolist(), ends.tolist(), strict=True):
             index, window = places[member]
-            piece = sentences_pieces[index]
+            token = sentences_tokens[index]
             if end == begin:
                 continue
             some = bool(busy[order]) or not task.skips_empty
             order += 1
-            if window.end - window.start == len(piece):
+            if window.end - window.start == len(token):
                 if some:
-                    found[index] += task.decode(rows[begin:end], piece, texts[index])
+                    found[index] += task.decode(rows[begin:end], token, texts[index])
                 continue
-            firsts = piece.first[slice(*np.searchsorted(piece.first, (window.start, window.end)))]
+            firsts = token.first[slice(*np.searchsorted(token.first, (window.start, window.end)))]
             keep = (firsts >= window.core_start) & (firsts < window.core_end)
             partial.setdefault((index, task.name), []).append((window.start, rows[begin:end][keep]))
 
 
-def _characters(pieces: Pieces) -> int:
-    return int(pieces.ends[-1] - pieces.starts[0]) if pieces.words else 0
+def _characters(tokens: Tokens) -> int:
+    return int(tokens.ends[-1] - tokens.starts[0]) if tokens.words else 0
 
 
 def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document]]:

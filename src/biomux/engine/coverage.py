@@ -2,7 +2,7 @@
 
 `Document.coverage` lists the sentences that went through the session. White space is never in question: it says nothing, whether a sentence
 holds it or it stands between two. Every other character counts as read if it stands in a sentence; a word that the vocabulary lacks
-is read as an unknown piece, and control characters are passed over as the tokenizer does.
+is read as an unknown token, and control characters are passed over as the tokenizer does.
 """
 
 from __future__ import annotations

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from biomux.tasks.examples import Reading
-    from biomux.text.tokens import Pieces
+    from biomux.tasks.examples import ModelInput
+    from biomux.text.tokens import Tokens
 
 
 BUDGET = 1024
-"""Pieces of a batch unless something else is asked for: docs/explanation/performance.md has the table that it was chosen from."""
+"""Tokens of a batch unless something else is asked for: docs/explanation/performance.md has the table that it was chosen from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Specials:
-    """Vocabulary indices of the pieces that a text does not have: padding, and what stands before and after a window."""
+    """Vocabulary indices of the tokens that a text does not have: padding, and what stands before and after a window."""
 
     pad: int
     before: int
@@ -38,7 +38,7 @@ class Specials:
 class Batch:
     """What a session reads.
 
-    `ids` and `mask` have a row for each window; `first` are the places of words' first pieces in the flattened rows, window by
+    `ids` and `mask` have a row for each window; `first` are the places of words' first tokens in the flattened rows, window by
     window; `words` says how many of them each window has; `windows` says which windows these are. `segments` is there where a
     row has a prefix: 0 for it, 1 for what follows. `pairs` are pairs of spans that a head is asked about: the places of the first
     and last word of one and of the other, window by window.
@@ -54,7 +54,7 @@ class Batch:
 
 
 def padded(size: int) -> int:
-    """The length to which a row of `size` pieces is padded: steps of 2 up to 128, then of 4.
+    """The length to which a row of `size` tokens is padded: steps of 2 up to 128, then of 4.
 
     >>> [padded(size) for size in (3, 8, 33, 65, 130)]
     [4, 8, 34, 66, 132]
@@ -63,8 +63,8 @@ def padded(size: int) -> int:
     return -(-size // step) * step
 
 
-def pack(windows: Sequence[Pieces], *, specials: Specials, budget: int) -> Iterator[Batch]:
-    """Batches of at most `budget` pieces (at least one window), padding included, longest windows first: what is left at the end, when cores run dry, is short."""
+def pack(windows: Sequence[Tokens], *, specials: Specials, budget: int) -> Iterator[Batch]:
+    """Batches of at most `budget` tokens (at least one window), padding included, longest windows first: what is left at the end, when cores run dry, is short."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for index, window in enumerate(windows):
         by_length[padded(len(window) + 2)].append(index)
@@ -75,7 +75,7 @@ def pack(windows: Sequence[Pieces], *, specials: Specials, budget: int) -> Itera
             yield _batch(windows, members[begin : begin + rows], length, specials)
 
 
-def _batch(windows: Sequence[Pieces], members: Sequence[int], length: int, specials: Specials) -> Batch:
+def _batch(windows: Sequence[Tokens], members: Sequence[int], length: int, specials: Specials) -> Batch:
     ids = np.full((len(members), length), specials.pad, dtype=np.int64)
     mask = np.zeros((len(members), length), dtype=np.int64)
     ids[:, 0] = specials.before
@@ -91,7 +91,7 @@ def _batch(windows: Sequence[Pieces], members: Sequence[int], length: int, speci
     return Batch(ids, mask, np.concatenate(first).astype(np.int64), words, np.array(members, dtype=np.int64))
 
 
-def pack_readings(readings: Sequence[Reading], *, specials: Specials, budget: int) -> Iterator[Batch]:
+def pack_readings(readings: Sequence[ModelInput], *, specials: Specials, budget: int) -> Iterator[Batch]:
     """As `pack`, for readings: rows with a prefix, or with pairs of spans."""
     by_length: dict[int, list[int]] = defaultdict(list)
     for index, reading in enumerate(readings):
@@ -104,7 +104,7 @@ def pack_readings(readings: Sequence[Reading], *, specials: Specials, budget: in
             yield lay_out([readings[index] for index in chosen], length, specials, windows=chosen)
 
 
-def lay_out(readings: Sequence[Reading], length: int, specials: Specials, *, windows: Sequence[int]) -> Batch:
+def lay_out(readings: Sequence[ModelInput], length: int, specials: Specials, *, windows: Sequence[int]) -> Batch:
     """Readings as rows of one length."""
     ids = np.full((len(readings), length), specials.pad, dtype=np.int64)
     mask = np.zeros((len(readings), length), dtype=np.int64)
@@ -112,15 +112,15 @@ def lay_out(readings: Sequence[Reading], length: int, specials: Specials, *, win
     ids[:, 0] = specials.before
     first, pairs = [], []
     for row, reading in enumerate(readings):
-        begin, end = reading.begin, reading.begin + len(reading.pieces)
+        begin, end = reading.begin, reading.begin + len(reading.tokens)
         if reading.prefix is not None and segments is not None:
             ids[row, 1 : begin - 1] = reading.prefix.ids
             ids[row, begin - 1] = specials.after
             segments[row, begin : end + 1] = 1
-        ids[row, begin:end] = reading.pieces.ids
+        ids[row, begin:end] = reading.tokens.ids
         ids[row, end] = specials.after
         mask[row, : end + 1] = 1
-        places = reading.pieces.first.astype(np.int64) + (row * length + begin)
+        places = reading.tokens.first.astype(np.int64) + (row * length + begin)
         first.append(places)
         if reading.pairs is not None:
             pairs.append(places[reading.pairs])
@@ -128,7 +128,7 @@ def lay_out(readings: Sequence[Reading], length: int, specials: Specials, *, win
         ids,
         mask,
         np.concatenate(first) if first else np.zeros(0, dtype=np.int64),
-        np.array([reading.pieces.words for reading in readings], dtype=np.int64),
+        np.array([reading.tokens.words for reading in readings], dtype=np.int64),
         np.array(windows, dtype=np.int64),
         segments,
         np.concatenate(pairs) if pairs else None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from biomux.document import Document
     from biomux.engine.packing import Batch, Specials
     from biomux.engine.session import Session
-    from biomux.tasks.examples import Reading, Unit
+    from biomux.tasks.examples import ModelInput, Unit
     from biomux.tasks.task import Asking
 
 
@@ -48,14 +48,14 @@ def ask(
 
 
 def split(
-    rows: NDArray[np.float32], unit: Unit, batch: Batch, readings: Sequence[Reading]
+    rows: NDArray[np.float32], unit: Unit, batch: Batch, readings: Sequence[ModelInput]
 ) -> list[NDArray[np.float32]]:
     """A batch's logits, reading by reading."""
     if unit == "answer":
         return list(rows)
     sizes = {
         "word": batch.words,
-        "piece": batch.mask.sum(axis=1) - 2,
+        "token": batch.mask.sum(axis=1) - 2,
         "window": np.ones(len(readings), dtype=np.int64),
         "pair": np.array([0 if one.pairs is None else len(one.pairs) for one in readings], dtype=np.int64),
     }[unit]

@@ -21,7 +21,7 @@ from biomux.scoring import mapping
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from biomux.evaluation.model_heads import Head
+    from biomux.evaluation.model_heads import EvaluatedHead
     from biomux.scoring.mapping import TypeMap
 
 ALL = "all"
@@ -48,7 +48,7 @@ class Column:
 
 
 def plan(
-    heads: Sequence[Head],
+    heads: Sequence[EvaluatedHead],
     corpora: Sequence[str],
     *,
     split: str = "test",
@@ -95,7 +95,7 @@ def _distinct(columns: Sequence[Column]) -> list[Column]:
 
 
 def _columns(
-    spec: str, heads: Sequence[Head], split: str, plain: Sequence[str], types: TypeMap | None, with_cross: bool
+    spec: str, heads: Sequence[EvaluatedHead], split: str, plain: Sequence[str], types: TypeMap | None, with_cross: bool
 ) -> Iterator[Column]:
     base, kept = view.parse(spec)
     own_types = tuple(kept.values()) if kept else catalogue.card(base).types
@@ -121,7 +121,7 @@ def _columns(
             yield from _crossed(spec, base, heads, split)
 
 
-def _asked(spec: str, heads: Sequence[Head], split: str, *, by_name: bool) -> Iterator[Column]:
+def _asked(spec: str, heads: Sequence[EvaluatedHead], split: str, *, by_name: bool) -> Iterator[Column]:
     """The columns of heads that do not tag."""
     base, kept = view.parse(spec)
     several = sum(head.base == base for head in heads) > 1
@@ -135,7 +135,7 @@ def _asked(spec: str, heads: Sequence[Head], split: str, *, by_name: bool) -> It
         yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not own, kind=head.kind)
 
 
-def _way_out(heads: Sequence[Head]) -> str:
+def _way_out(heads: Sequence[EvaluatedHead]) -> str:
     """How to score a corpus that no head was trained on."""
     taggers = [head.name for head in heads if head.tags]
     others = [head.name for head in heads if not head.tags]
@@ -147,7 +147,7 @@ def _way_out(heads: Sequence[Head]) -> str:
     return "; or ".join(said)
 
 
-def _crossed(spec: str, base: str, heads: Sequence[Head], split: str) -> Iterator[Column]:
+def _crossed(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str) -> Iterator[Column]:
     pairs = cross.pairs(base)
     for head in heads:
         met = [
@@ -162,7 +162,7 @@ def _crossed(spec: str, base: str, heads: Sequence[Head], split: str) -> Iterato
             )
 
 
-def _mapped(spec: str, base: str, heads: Sequence[Head], split: str, types: TypeMap) -> Column:
+def _mapped(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str, types: TypeMap) -> Column:
     """The column of a map that the user gave: a bare type is that of every head that has it."""
     known = [f"{head.name}/{name}" for head in heads for name in head.types]
     bare = list(dict.fromkeys(name for head in heads for name in head.types))
@@ -174,7 +174,7 @@ def _mapped(spec: str, base: str, heads: Sequence[Head], split: str, types: Type
     return Column(name, spec, split, tuple(head.name for head in used), types, schemes, cross=not own)
 
 
-def _answers(head: Head, said: str) -> bool:
+def _answers(head: EvaluatedHead, said: str) -> bool:
     return said in head.types or said in {f"{head.name}/{name}" for name in head.types}
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from biomux.errors import ScoreError, UsageError
 from biomux.evaluation import published, score_folder
-from biomux.evaluation.score_folder import Scored
+from biomux.evaluation.score_folder import ScoreFolder
 from biomux.scoring.document_counts import DocumentCounts, document_counts
 from biomux.scoring.document_rows import compare_rows, read_rows
 from biomux.scoring.signature import common_signature, read_signature
@@ -37,11 +37,11 @@ MAIN = "f1-strict"
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class ComparedSystem:
     """A system and the scores of each of its seeds."""
 
     name: str
-    seeds: tuple[Scored, ...]
+    seeds: tuple[ScoreFolder, ...]
 
     def columns(self) -> set[str]:
         """The columns that all seeds have."""
@@ -66,7 +66,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ComparisonResult:
     """All that was found. `values`: column → system → the figure of each seed. `signature` is the line under their table; empty for published figures."""
 
     systems: tuple[str, ...]
@@ -93,19 +93,19 @@ class Result:
         }
 
 
-def systems_of(arguments: Sequence[str]) -> list[System]:
+def systems_of(arguments: Sequence[str]) -> list[ComparedSystem]:
     """Systems from FOLDER or LABEL=FOLDER; folders of one label are its seeds."""
     split = [argument_of(argument) for argument in arguments]
     read = [(label, folder, score_folder.read(Path(folder), system=label or None)) for label, folder in split]
     plain = [one.system for label, _, one in read if not label]
-    groups: dict[str, list[Scored]] = {}
+    groups: dict[str, list[ScoreFolder]] = {}
     for label, folder, one in read:
         name = label or (one.system if plain.count(one.system) == 1 else folder)
         groups.setdefault(name, []).append(one)
-    return [System(name, tuple(seeds)) for name, seeds in groups.items()]
+    return [ComparedSystem(name, tuple(seeds)) for name, seeds in groups.items()]
 
 
-def published_systems(paper: str, tables: Sequence[str], *, metric: str | None = None) -> list[System]:
+def published_systems(paper: str, tables: Sequence[str], *, metric: str | None = None) -> list[ComparedSystem]:
     """The systems of a paper's tables, their figures as shares of one."""
     found = {figure.metric for table in tables for figure in published.published(paper=paper, table=table)}
     if metric is None and MAIN in found:
@@ -120,10 +120,10 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
     corpora, names, values = published.score_table(paper, tables, metric=metric or found.pop())
     scale = 100.0 if any(value > 1 for row in values for value in row) else 1.0
     return [
-        System(
+        ComparedSystem(
             name,
             (
-                Scored(
+                ScoreFolder(
                     name,
                     {corpus: {"figure": row[place] / scale} for corpus, row in zip(corpora, values, strict=True)},
                 ),
@@ -134,7 +134,7 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
 
 
 def compare_systems(
-    systems: Sequence[System],
+    systems: Sequence[ComparedSystem],
     *,
     matching: str = "strict",
     metric: str | None = None,
@@ -142,7 +142,7 @@ def compare_systems(
     seed: int = 0,
     alpha: float = 0.05,
     correction: str | None = "holm",
-) -> Result:
+) -> ComparisonResult:
     """Values of all; each system against the first, document by document; from three systems on two corpora on, their ranks.
 
     p of the tests by documents is corrected over all of them (Holm); more `samples` are drawn than asked for where so few could not show anything.
@@ -173,7 +173,7 @@ def compare_systems(
         mains = {str(_first(systems, one).get("main", {}).get("metric", "figure")) for one in shared}
         named = mains.pop() if len(mains) == 1 else ""
     figure = named or metric or "figure"
-    return Result(
+    return ComparisonResult(
         tuple(system.name for system in systems),
         figure,
         values,
@@ -230,7 +230,9 @@ def _kind(column: Mapping[str, Any], matching: str) -> str | None:
     return next((kind for kind in METRICS if kind in column), None)
 
 
-def _with_relations(systems: Sequence[System], shared: Sequence[str], matching: str) -> tuple[list[str], list[str]]:
+def _with_relations(
+    systems: Sequence[ComparedSystem], shared: Sequence[str], matching: str
+) -> tuple[list[str], list[str]]:
     """Where a matching of relations is asked for: the columns that have relations, and what must be said of the others."""
     if matching not in RELATIONS:
         return list(shared), []
@@ -289,11 +291,11 @@ def argument_of(argument: str) -> tuple[str, str]:
     return (label, folder) if equals and folder and not Path(argument).exists() else ("", argument)
 
 
-def _first(systems: Sequence[System], column: str) -> Mapping[str, Any]:
+def _first(systems: Sequence[ComparedSystem], column: str) -> Mapping[str, Any]:
     return systems[0].seeds[0].columns[column]
 
 
-def remarks_on(systems: Sequence[System], shared: Sequence[str]) -> list[str]:
+def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list[str]:
     """Columns must be of the same documents; other differences between signatures are told."""
     said = [
         f"{system.name}: not compared, since not all systems have it: {', '.join(left)}"
@@ -334,7 +336,7 @@ def _same_documents(column: str, system: str, fields: Mapping[str, str], other: 
 
 
 def _tests(
-    systems: Sequence[System], shared: Sequence[str], matching: str, metric: str | None, samples: int, seed: int
+    systems: Sequence[ComparedSystem], shared: Sequence[str], matching: str, metric: str | None, samples: int, seed: int
 ) -> list[Test]:
     """Every other system against the first, on every column with rows of documents on both sides."""
     found: list[tuple[str, str, str, Comparison]] = []
@@ -350,8 +352,8 @@ def _tests(
 
 
 def compare_columns(
-    first: System,
-    second: System,
+    first: ComparedSystem,
+    second: ComparedSystem,
     column: str,
     *,
     matching: str = "strict",
@@ -387,7 +389,7 @@ def compare_columns(
     )
 
 
-def _rows(system: System, column: str) -> list[list[dict[str, Any]]]:
+def _rows(system: ComparedSystem, column: str) -> list[list[dict[str, Any]]]:
     return [list(one.rows(column)) for one in system.seeds]
 
 
@@ -412,7 +414,9 @@ def _with(rows: Sequence[Mapping[str, Any]], matching: str) -> Sequence[Mapping[
     return [{"id": row["id"], "counts": {matching: row["counts"].get(matching, {})}} for row in rows]
 
 
-def _compare_main(first: System, second: System, column: str, samples: int, seed: int) -> Comparison | None:
+def _compare_main(
+    first: ComparedSystem, second: ComparedSystem, column: str, samples: int, seed: int
+) -> Comparison | None:
     """The main figure of a head that does not tag, from the rows that each document left."""
     sides = []
     for system in (first, second):

@@ -8,12 +8,12 @@ from biomux.evaluation.compare import spread
 from biomux.evaluation.score_tables import percent
 
 if TYPE_CHECKING:
-    from biomux.evaluation.compare import Result
+    from biomux.evaluation.compare import ComparisonResult
     from biomux.evaluation.score_tables import Table
     from biomux.scoring.ranks import Ranking
 
 
-def value_table(result: Result) -> Table:
+def value_table(result: ComparisonResult) -> Table:
     """A row a column of the scores: the figure of each system; of several seeds mean, standard deviation and all values."""
     rows = []
     for column, systems in result.values.items():
@@ -27,7 +27,7 @@ def value_table(result: Result) -> Table:
     return ["corpus", *result.systems], rows
 
 
-def difference_table(result: Result) -> Table:
+def difference_table(result: ComparisonResult) -> Table:
     """A row a test: the difference with its interval, and what the two tests say."""
     rows: list[tuple[str, ...]] = []
     for test in result.tests:
@@ -64,7 +64,7 @@ def pair_table(ranking: Ranking) -> Table:
     return ["better", "worse", f"p Conover ({ranking.correction or 'uncorrected'})", "p Nemenyi"], rows
 
 
-def difference_line(result: Result) -> str:
+def difference_line(result: ComparisonResult) -> str:
     """The line under the table of differences."""
     first = result.tests[0].found
     return _line(
@@ -76,7 +76,7 @@ def difference_line(result: Result) -> str:
     )
 
 
-def rank_line(result: Result, ranking: Ranking) -> str:
+def rank_line(result: ComparisonResult, ranking: Ranking) -> str:
     """The line under the tables of ranks and of pairs."""
     return _line(
         result.signature, f"systems:{len(ranking.systems)}", f"corpora:{ranking.corpora}", f"alpha:{ranking.alpha:g}"

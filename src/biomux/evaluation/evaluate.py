@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.evaluation.columns import Column
-    from biomux.evaluation.model_heads import Head, Model
+    from biomux.evaluation.model_heads import EvaluatedHead, EvaluatedModel
 
 SPLITS = ("train", "devel", "test")
 """The splits of a training corpus in which a foreign test document must not stand."""
@@ -32,9 +32,9 @@ Known = tuple["Mapping[str, frozenset[int]]", "tuple[str, ...]"]
 
 
 def evaluate(
-    model: Model,
+    model: EvaluatedModel,
     columns: Sequence[Column],
-    heads: Sequence[Head],
+    heads: Sequence[EvaluatedHead],
     *,
     directory: str | Path | None = None,
     limit: int | None = None,
@@ -94,7 +94,7 @@ def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
 
 
 def annotated(
-    model: Model, documents: Iterable[Document], **chosen: Sequence[str] | None
+    model: EvaluatedModel, documents: Iterable[Document], **chosen: Sequence[str] | None
 ) -> Iterator[tuple[Document, Document]]:
     """(gold, predicted) pairs. The model gets the documents without their annotations."""
     waiting: deque[Document] = deque()
@@ -108,8 +108,8 @@ def annotated(
         yield waiting.popleft(), predicted
 
 
-def piece_ranges(model: Model) -> Callable[[str], list[Range]] | None:
-    """How the model cuts a text into pieces; None for one without a tokenizer."""
+def token_ranges(model: EvaluatedModel) -> Callable[[str], list[Range]] | None:
+    """How the model cuts a text into tokens; None for one without a tokenizer."""
     tokenizer = getattr(model, "tokenizer", None)
     if tokenizer is None:
         return None
@@ -128,7 +128,7 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
 
 
 def _score(
-    model: Model,
+    model: EvaluatedModel,
     columns: Sequence[Column],
     documents: Iterable[Document],
     folder: Path | None,
@@ -137,8 +137,8 @@ def _score(
 ) -> Sequence[Sheet | TaskSheet]:
     if columns[0].kind != "tagging":
         return [_score_asked(model, columns[0], documents, folder, tick)]
-    pieces = piece_ranges(model)
-    sheets = [Sheet(pieces=pieces, examples=examples) for _ in columns]
+    tokens = token_ranges(model)
+    sheets = [Sheet(tokens=tokens, examples=examples) for _ in columns]
     if columns[0].plain:
         pairs = annotated(model, documents, types=columns[0].plain)
     else:
@@ -155,7 +155,7 @@ def _score(
 
 
 def _score_asked(
-    model: Model, column: Column, documents: Iterable[Document], folder: Path | None, tick: Callable[[], None]
+    model: EvaluatedModel, column: Column, documents: Iterable[Document], folder: Path | None, tick: Callable[[], None]
 ) -> TaskSheet:
     """A head that does not tag: documents without what it is to say go in, as when training scores it."""
     task = next(task for task in model.asking if task.name == column.heads[0])

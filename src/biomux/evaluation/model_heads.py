@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from biomux.document import Document
 
 
-class Model(Protocol):
+class EvaluatedModel(Protocol):
     """What is needed of an annotator to score it."""
 
     @property
@@ -43,7 +43,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class EvaluatedHead:
     """A head: its types, its tagging scheme, the corpus (or view) it was trained on, None if unknown, and its kind of task."""
 
     name: str
@@ -63,23 +63,23 @@ class Head:
         return None if self.corpus is None else view.parse(self.corpus)[0]
 
 
-def heads_of(model: Model, folder: Path | None = None) -> tuple[Head, ...]:
+def heads_of(model: EvaluatedModel, folder: Path | None = None) -> tuple[EvaluatedHead, ...]:
     """The heads of a model that was loaded from this folder, without those of `unscored`: taggers first."""
     stated = {} if folder is None else _stated(folder)
     tagging = [
-        Head(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
+        EvaluatedHead(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
         for task in model.tasks
         if task.kind == "tagging"
     ]
     others = [
-        Head(task.name, tuple(task.labels), "none", stated.get(task.name) or corpus_of(task.name), task.kind)
+        EvaluatedHead(task.name, tuple(task.labels), "none", stated.get(task.name) or corpus_of(task.name), task.kind)
         for task in model.asking
         if task.kind in KINDS
     ]
     return (*tagging, *others)
 
 
-def unscored(model: Model) -> tuple[tuple[str, str], ...]:
+def unscored(model: EvaluatedModel) -> tuple[tuple[str, str], ...]:
     """Heads that cannot be scored on a corpus, with their kind: they serve training, or came from another package."""
     return tuple((task.name, task.kind) for task in model.asking if task.kind not in KINDS)
 

@@ -18,7 +18,7 @@ from biomux.scoring.significance import enough, holm
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from biomux.evaluation.compare import System
+    from biomux.evaluation.compare import ComparedSystem
     from biomux.evaluation.score_tables import Table
     from biomux.scoring.significance import Comparison
 
@@ -78,8 +78,8 @@ class Contrast:
 
 
 def contrasts(
-    models: Sequence[System],
-    baselines: Sequence[System],
+    models: Sequence[ComparedSystem],
+    baselines: Sequence[ComparedSystem],
     *,
     matching: str = "strict",
     metric: str | None = None,
@@ -109,14 +109,14 @@ def contrasts(
     ]
     # With fewer samples the correction would leave no p that can be significant, and no alarm could ever sound.
     samples = enough(samples, tests=len(pairs), alpha=alpha)
-    made: list[tuple[str, System, System, Comparison | None]] = []
+    made: list[tuple[str, ComparedSystem, ComparedSystem, Comparison | None]] = []
     for column, model, baseline in pairs:
         remarks_on([model, baseline], [column])  # refuses figures of other documents
         found = compare_columns(model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed)
         made.append((column, model, baseline, found))
     corrected = iter(holm([found.p_randomisation for _, _, _, found in made if found]))
 
-    def mean(system: System, column: str) -> float:
+    def mean(system: ComparedSystem, column: str) -> float:
         values = [figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds]
         return float(spread(values)["mean"] or 0.0)
 

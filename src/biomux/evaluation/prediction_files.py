@@ -30,7 +30,7 @@ def score_files(
     types: TypeMap | None = None,
     negative: Iterable[str] = (),
     directed: bool = False,
-    pieces: Ranges | None = None,
+    tokens: Ranges | None = None,
     examples: int = 5,
     folder: Path | None = None,
     tick: Callable[[], None] = lambda: None,
@@ -39,7 +39,7 @@ def score_files(
     name = re.sub(r"[^\w.+~-]", "_", name).lstrip(".") or "gold"
     negative = tuple(negative)
     checksum = Checksum()
-    sheet = Sheet(pieces=pieces, examples=examples, negative=negative, directed=directed)
+    sheet = Sheet(tokens=tokens, examples=examples, negative=negative, directed=directed)
     seen: tuple[set[str], set[str]] = (set(), set())
     with column_writer(folder, name) as writer:
         for left, right in align(*_same_names(checksum.watch(gold), predicted)):
@@ -114,8 +114,8 @@ def _must_meet(types: TypeMap, gold: set[str], said: set[str]) -> None:
     )
 
 
-def tokenizer_pieces(path: Path) -> Callable[[str], list[Range]]:
-    """How a tokenizer.json cuts a text into pieces."""
+def tokenizer_tokens(path: Path) -> Callable[[str], list[Range]]:
+    """How a tokenizer.json cuts a text into tokens."""
     from tokenizers import Tokenizer
 
     try:

@@ -30,7 +30,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoreFolder:
     """The scores of one system: columns by name. `folder` is None where there are no rows of documents behind them."""
 
     system: str
@@ -70,7 +70,7 @@ def to_json(system: str, columns: Sequence[Mapping[str, Any]], **more: Any) -> d
     }
 
 
-def read(folder: Path, *, system: str | None = None) -> Scored:
+def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
     """Scores from a folder that was written here, or a run's folder (then its development scores)."""
     path = folder / "scores.json"
     if not path.is_file():
@@ -85,11 +85,11 @@ def read(folder: Path, *, system: str | None = None) -> Scored:
         if content.get("format") == FORMAT:
             if content.get("version") != VERSION:
                 raise _unreadable(path, f"it is of version {content.get('version')!r}, this Biomux reads {VERSION}")
-            return Scored(system or content["system"], {one["name"]: one for one in content["columns"]}, folder)
+            return ScoreFolder(system or content["system"], {one["name"]: one for one in content["columns"]}, folder)
         columns = {name: _development(name, scores) for name, scores in content["tasks"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(path, f"{type(error).__name__}: {error}") from None
-    return Scored(system or folder.resolve().name, columns)
+    return ScoreFolder(system or folder.resolve().name, columns)
 
 
 @contextmanager

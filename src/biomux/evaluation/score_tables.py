@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 Table = tuple[list[str], list[tuple[str, ...]]]
 """Names of columns, and rows."""
 
-SIDE_BY_SIDE = ("word", "boundary", "type", "overlap", "partial", "piece")
+SIDE_BY_SIDE = ("word", "boundary", "type", "overlap", "partial", "subword")
 """What stands beside strict F1; "partial" is SemEval-2013's."""
-HEADINGS = {"partial": "F1 SemEval", "piece": "F1 sub-word"}
+HEADINGS = {"partial": "F1 SemEval", "subword": "F1 sub-word"}
 """Short, and broken at blanks: twelve columns must stand side by side on a terminal."""
 
 

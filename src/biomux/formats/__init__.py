@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from biomux.errors import FormatError, UsageError
-from biomux.formats._format import Feature, Format, Loss, LossWarning, Tally, features, ignore, report_losses, stop
+from biomux.formats._format import Feature, Format, Loss, LossTally, LossWarning, features, ignore, report_losses, stop
 from biomux.formats._read_as import ReadAs, option_pairs
 from biomux.formats._source import (
     GZIP_MAGIC,
@@ -51,10 +51,10 @@ __all__ = [
     "Feature",
     "Format",
     "Loss",
+    "LossTally",
     "LossWarning",
     "ReadAs",
     "Source",
-    "Tally",
     "UniqueStems",
     "features",
     "files",
@@ -291,7 +291,7 @@ def write(
     hold everything.
     """
     path = Path(path)
-    tally = Tally()
+    tally = LossTally()
     _write(documents, path, format, on_loss or tally)
     if tally.counts:
         warnings.warn(f"{path} does not hold: {'; '.join(tally.lines())}", LossWarning, stacklevel=2)

@@ -54,7 +54,7 @@ class LossWarning(UserWarning):
     """A file was written that does not hold everything, and nobody asked to be told of each loss."""
 
 
-class Tally:
+class LossTally:
     """Takes losses: sums them by feature, with the first of each as an example."""
 
     def __init__(self) -> None:

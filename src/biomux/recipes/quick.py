@@ -4,7 +4,7 @@
 |---|---|
 | documents | at most 60 of each split of each corpus |
 | loop.epochs | 1 |
-| loop.batch_pieces | at most 1,024 |
+| loop.batch_tokens | at most 1,024 |
 | development.limit | at most 30 documents of each task |
 | model.encoder | its first 2 layers; where its weights are not at hand, 2 layers of 64 with random weights and the words of the training text |
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from biomux.recipes.schema import Encoder, Recipe
+from biomux.recipes.schema import EncoderSettings, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,26 +29,26 @@ def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, li
     """The recipe made small, and what was changed. `at_hand` says whether a name or folder can be loaded without a network."""
     encoder, said = _encoder(recipe.model.encoder, at_hand)
     documents = min(recipe.documents or DOCUMENTS, DOCUMENTS)
-    pieces = min(recipe.loop.batch_pieces, PIECES)
+    tokens = min(recipe.loop.batch_tokens, PIECES)
     scored = min(recipe.development.limit or SCORED, SCORED)
     made = _with(
         recipe,
         documents=documents,
         model=_with(recipe.model, encoder=encoder, heads=recipe.model.heads if encoder.run else "fresh"),
-        loop=_with(recipe.loop, epochs=EPOCHS, batch_pieces=pieces),
+        loop=_with(recipe.loop, epochs=EPOCHS, batch_tokens=tokens),
         development=_with(recipe.development, limit=scored),
     )
     changes = [
         f"documents={documents} of each split",
         f"loop.epochs={EPOCHS}",
-        f"loop.batch_pieces={pieces}",
+        f"loop.batch_tokens={tokens}",
         f"development.limit={scored}",
         said,
     ]
     return Recipe.model_validate(made.model_dump()), changes
 
 
-def _encoder(encoder: Encoder, at_hand: Callable[[str], bool]) -> tuple[Encoder, str]:
+def _encoder(encoder: EncoderSettings, at_hand: Callable[[str], bool]) -> tuple[EncoderSettings, str]:
     if encoder.kind == "random":
         return encoder, "the encoder as it is"
     if encoder.kind == "bilstm":
@@ -69,7 +69,7 @@ def _encoder(encoder: Encoder, at_hand: Callable[[str], bool]) -> tuple[Encoder,
             made = _with(made, vocabulary=_with(vocabulary, kind="trim", file=None))
             said += f", its own vocabulary, since {vocabulary.file!r} is not at hand"
         return made, said
-    small = Encoder(kind="random", name="", limit=encoder.limit, dropout=encoder.dropout, layers=LAYERS)
+    small = EncoderSettings(kind="random", name="", limit=encoder.limit, dropout=encoder.dropout, layers=LAYERS)
     return small, f"an encoder of {LAYERS} layers with random weights, since {name!r} is not at hand"
 
 

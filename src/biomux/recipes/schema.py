@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from biomux import plugins
 
@@ -23,20 +23,20 @@ def _plain(name: str) -> str:
 TaskName = Annotated[str, AfterValidator(_plain)]
 
 
-class Part(BaseModel):
+class Section(BaseModel):
     """A part of a recipe."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Head(Part):
+class HeadSettings(Section):
     """A head by its kind, with that kind's settings."""
 
     kind: str = "linear"
     settings: dict[str, Any] = {}
 
 
-class Task(Part):
+class TaskSettings(Section):
     """A task on a corpus. `types` chooses some of the corpus's types; none means all.
 
     `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept. `of` names
@@ -51,10 +51,10 @@ class Task(Part):
     types: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     scheme: Literal["bio", "bioes"] = "bio"
     train: Annotated[tuple[str, ...], Field(min_length=1)] = ("train",)
-    head: Head | None = None
+    head: HeadSettings | None = None
 
 
-class Vocabulary(Part):
+class VocabularySettings(Section):
     """`keep` the encoder's own, `trim` it to what the training text uses, or take the tokens of a `file` and then trim.
 
     `file` is a text with a token a line, a tokenizer.json, a folder that has vocab.txt or tokenizer.json, or a hub name.
@@ -67,7 +67,7 @@ class Vocabulary(Part):
     texts: tuple[str, ...] = ()
 
 
-class BiLSTM(Part):
+class BiLSTMSettings(Section):
     """Paper E's encoder: word vectors from a file or learned, and a character BiLSTM. Sizes of states are those of one direction.
 
     `case` "keep": words that differ in case differ; "characters": they share a word vector, and the characters tell them apart;
@@ -87,10 +87,10 @@ class BiLSTM(Part):
     hidden: Annotated[int, Field(ge=1)] = 150
 
 
-class Convolution(Part):
-    """A convolutional encoder: each block sees `window` pieces on either side.
+class ConvolutionSettings(Section):
+    """A convolutional encoder: each block sees `window` tokens on either side.
 
-    `embedding` "table": a vector for each piece; "hashed": the sum of vectors of the piece, its beginning, end and shape, each from
+    `embedding` "table": a vector for each token; "hashed": the sum of vectors of the token, its beginning, end and shape, each from
     `hashes` of `rows` places. The encoder's `layers` are the blocks, four unless given; its `name` is where the tokenizer comes from.
     """
 
@@ -112,7 +112,7 @@ def _known_encoder(kind: str) -> str:
     return kind
 
 
-class Encoder(Part):
+class EncoderSettings(Section):
     """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with.
 
     `lower_case` says whether its tokenizer ignores case, where the encoder's own files say nothing or something wrong.
@@ -125,10 +125,10 @@ class Encoder(Part):
     limit: Annotated[int, Field(ge=8, le=8192)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
     lower_case: bool | None = None
-    vocabulary: Vocabulary = Vocabulary()
+    vocabulary: VocabularySettings = VocabularySettings()
     run: str | None = None
-    bilstm: BiLSTM | None = None
-    convolution: Convolution | None = None
+    bilstm: BiLSTMSettings | None = None
+    convolution: ConvolutionSettings | None = None
     settings: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -143,14 +143,14 @@ class Encoder(Part):
         return self
 
 
-class ModelPart(Part):
+class ModelPart(Section):
     """One encoder, and the head that a task has unless it names its own.
 
     `heads` "kept": where the encoder is that of another run, each head goes on from what it was there; "fresh": it begins anew.
     """
 
-    encoder: Encoder
-    head: Head = Head()
+    encoder: EncoderSettings
+    head: HeadSettings = HeadSettings()
     heads: Literal["fresh", "kept"] = "fresh"
 
     @model_validator(mode="after")
@@ -160,21 +160,21 @@ class ModelPart(Part):
         return self
 
 
-class Regime(Part):
+class Regime(Section):
     """How tasks share training, by name, with that regime's settings."""
 
     kind: str = "single"
     settings: dict[str, Any] = {}
 
 
-class Loop(Part):
-    """The training loop. A batch has at most `batch_pieces` pieces, padding included, and at most `batch_examples` examples.
+class Loop(Section):
+    """The training loop. A batch has at most `batch_tokens` tokens (`batch_tokens` in 0.1.0), padding included, and at most `batch_examples` examples.
 
     `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
     """
 
     epochs: Annotated[int, Field(ge=1, le=10_000)] = 3
-    batch_pieces: Annotated[int, Field(ge=8)] = 1024
+    batch_tokens: Annotated[int, Field(ge=8, validation_alias=AliasChoices("batch_tokens", "batch_tokens"))] = 1024
     batch_examples: Annotated[int, Field(ge=1)] | None = None
     accumulate: Annotated[int, Field(ge=1)] = 1
     optimizer: Literal["adamw", "adam", "adamax"] = "adamw"
@@ -194,7 +194,7 @@ class Loop(Part):
     gradient_checkpointing: bool = False
 
 
-class Development(Part):
+class Development(Section):
     """How development scores are taken: after every `every` epochs, on at most `limit` documents of each task."""
 
     split: str = "devel"
@@ -207,7 +207,7 @@ _FOLLOWED = ("corpus", "also", "types", "scheme", "train")
 """What an auxiliary task takes from the one that it follows from, unless it says otherwise."""
 
 
-class Recipe(Part):
+class Recipe(Section):
     """Everything that makes a run. With `documents`, at most so many of each split of each corpus are read, spread over the whole.
 
     `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`. `levels` of them decide
@@ -224,7 +224,7 @@ class Recipe(Part):
     leaks: Literal["filter", "report", "ignore"] = "filter"
     documents: Annotated[int, Field(ge=1)] | None = None
     hold_out: tuple[str, ...] = ()
-    tasks: Annotated[dict[TaskName, Task], Field(min_length=1)]
+    tasks: Annotated[dict[TaskName, TaskSettings], Field(min_length=1)]
     model: ModelPart
     regime: Regime = Regime()
     loop: Loop = Loop()

@@ -29,8 +29,8 @@ DIFFERS = {
     "A": "PubMedBERT (110 million parameters), trained on the development documents too; the same test files; strict F1.",
     "B": "BERT of base size (110 million parameters); sentences of more than 30 words are cut; strict F1 for mentions, micro-F1 over positive "
     "classes for relations.",
-    "C": "F1 is counted on the pieces of their tokenizers, with a word's label on each of its pieces, so it stands beside our sub-word figure, whose "
-    "pieces are our tokenizer's; BC5CDR's types had a model each.",
+    "C": "F1 is counted on the tokens of their tokenizers, with a word's label on each of its tokens, so it stands beside our sub-word figure, whose "
+    "tokens are our tokenizer's; BC5CDR's types had a model each.",
     "D": "BioBERT (110 million parameters) and others as named; development data was trained on too; BC5CDR's chemicals had a model of their own.",
     "E": "BiLSTM with word vectors; development data was trained on too; means of five seeds (Table 3: figures that E quotes from others).",
 }
@@ -116,7 +116,7 @@ def _figures(system: str, column: Mapping[str, Any]) -> list[Ours]:
         if row and row.get(key) is not None:
             made.append(Ours(name, metric, system, float(row[key]), row.get(f"{key}_error", row.get("error"))))
 
-    for matching, metric in (("strict", "f1-strict"), ("piece", "f1-subword")):
+    for matching, metric in (("strict", "f1-strict"), ("subword", "f1-subword")):
         table = column.get("spans", {}).get("matchings", {}).get(matching)
         if table:
             if _has_all_types(corpus, table["types"]):

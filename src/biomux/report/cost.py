@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.evaluation.score_tables import Table
-    from biomux.report.report_inputs import Bench, Bundle, Given, Run
+    from biomux.report.report_inputs import Bench, Given, ReportBundle, ReportRun
 
 HEADER = 100_000_000
 """Bytes that the header of a weights file may have, as safetensors itself has it."""
@@ -27,7 +27,7 @@ class Cost:
     parameters: int | None = None
     bytes: int | None = None
     training_seconds: float | None = None
-    pieces: int | None = None
+    tokens: int | None = None
     words_per_second: float | None = None
     latency: float | None = None
     memory: float | None = None
@@ -51,7 +51,7 @@ def cost_table(found: list[Cost]) -> Table:
         "parameters",
         "size on disk",
         "training time",
-        "pieces read",
+        "tokens read",
         "words a second",
         "latency",
         "peak memory",
@@ -64,7 +64,7 @@ def cost_table(found: list[Cost]) -> Table:
             "" if one.parameters is None else _count(one.parameters),
             _size(one.bytes),
             "" if one.training_seconds is None else time_taken(one.training_seconds),
-            "" if one.pieces is None else f"{one.pieces:,}",
+            "" if one.tokens is None else f"{one.tokens:,}",
             "" if one.words_per_second is None else f"{one.words_per_second:,.0f}",
             "" if one.latency is None else f"{1e3 * one.latency:.1f} ms",
             _size(one.memory),
@@ -101,7 +101,7 @@ def time_taken(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _run(run: Run) -> Cost:
+def _run(run: ReportRun) -> Cost:
     weights = run.folder / "model.safetensors"
     history = run.history
     return Cost(
@@ -110,12 +110,12 @@ def _run(run: Run) -> Cost:
         parameters(weights),
         weights.stat().st_size if weights.is_file() else None,
         history.seconds or None,
-        history.pieces or None,
+        history.tokens or None,
         machine=machine_line(run.machine),
     )
 
 
-def _bundle(bundle: Bundle) -> Cost:
+def _bundle(bundle: ReportBundle) -> Cost:
     files = bundle.manifest.get("files")
     sizes = [one.get("size") for one in files.values() if isinstance(one, dict)] if isinstance(files, dict) else []
     return Cost(bundle.name, "bundle", bytes=sum(size for size in sizes if isinstance(size, int)) or None)

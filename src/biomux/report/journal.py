@@ -28,7 +28,7 @@ class History:
     steps: int = 0
     seconds: float = 0.0
     scoring_seconds: float = 0.0
-    pieces: int = 0
+    tokens: int = 0
     begun: int = 0
     state: str = "stopped"
     unread: int = 0
@@ -91,7 +91,7 @@ def history(path: Path) -> History:
         _whole(last.get("total")),
         _number(last.get("seconds")),
         scoring,
-        _whole(last.get("pieces")),
+        _whole(last.get("tokens", last.get("tokens"))),
         begun,
         state,
         unread,

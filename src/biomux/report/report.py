@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from biomux import __version__
 from biomux.errors import UsageError
-from biomux.evaluation.compare import System, systems_of
+from biomux.evaluation.compare import ComparedSystem, systems_of
 from biomux.evaluation.negative_transfer import contrasts
 from biomux.report import run_sections, score_sections
 from biomux.report.blocks import Page, Section
@@ -72,7 +72,7 @@ def report(
     scored = [one for _, one in given.scores]
     systems = systems_of([argument for argument, _ in given.scores])
 
-    def compared(these: Sequence[System], heading: str, anchor: str) -> Section | None:
+    def compared(these: Sequence[ComparedSystem], heading: str, anchor: str) -> Section | None:
         return score_sections.comparison(these, title=heading, anchor=anchor, samples=samples, seed=seed, alpha=alpha)
 
     sections: list[Section | None] = [
@@ -113,8 +113,8 @@ def write(page: Page, folder: Path) -> None:
         path.write_text(picture.svg, encoding="utf-8", errors="backslashreplace")
 
 
-def _runs(given: Given) -> list[System]:
-    return [System(run.name, (run.scores,)) for run in given.runs if run.scores is not None]
+def _runs(given: Given) -> list[ComparedSystem]:
+    return [ComparedSystem(run.name, (run.scores,)) for run in given.runs if run.scores is not None]
 
 
 def _names(given: Given) -> list[str]:

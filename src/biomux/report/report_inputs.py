@@ -24,7 +24,7 @@ from biomux.report.journal import History, history
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from biomux.evaluation.score_folder import Scored
+    from biomux.evaluation.score_folder import ScoreFolder
 
 Kind = Literal["run", "scores", "study", "bundle", "bench"]
 
@@ -38,19 +38,19 @@ SIGNS: tuple[tuple[str, Kind], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReportRun:
     """A run: its recipe as plain data, its journal, and its development scores (None while it has none)."""
 
     name: str
     folder: Path
     recipe: Mapping[str, Any]
     history: History
-    scores: Scored | None
+    scores: ScoreFolder | None
     machine: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class ReportBundle:
     """A bundle's folder and its manifest. It is described, not loaded: nothing of it is run."""
 
     name: str
@@ -67,7 +67,7 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class ReportStudy:
     """A study's folder and its report.json; None while it has none."""
 
     name: str
@@ -79,11 +79,11 @@ class Study:
 class Given:
     """Everything that was given, by kind, in its order. `scores` holds the arguments too, for `compare.systems_of`."""
 
-    runs: list[Run] = field(default_factory=list)
-    scores: list[tuple[str, Scored]] = field(default_factory=list)
-    bundles: list[Bundle] = field(default_factory=list)
+    runs: list[ReportRun] = field(default_factory=list)
+    scores: list[tuple[str, ScoreFolder]] = field(default_factory=list)
+    bundles: list[ReportBundle] = field(default_factory=list)
     benches: list[Bench] = field(default_factory=list)
-    studies: list[Study] = field(default_factory=list)
+    studies: list[ReportStudy] = field(default_factory=list)
 
 
 def read(arguments: Sequence[str]) -> Given:
@@ -104,7 +104,7 @@ def read(arguments: Sequence[str]) -> Given:
                 raise BundleError(
                     "BX502", "this is no bundle", where=str(place), hint="name a folder of `biomux export`"
                 )
-            given.bundles.append(Bundle(name, place, found))
+            given.bundles.append(ReportBundle(name, place, found))
         elif kind == "study":
             given.studies.append(_study(place, label))
         else:
@@ -137,7 +137,7 @@ def kind_of(place: Path) -> Kind:
     )
 
 
-def read_run(folder: Path, *, name: str) -> Run:
+def read_run(folder: Path, *, name: str) -> ReportRun:
     """A run, finished or not."""
     import yaml
 
@@ -153,17 +153,17 @@ def read_run(folder: Path, *, name: str) -> Run:
         raise TrainingError("BX405", "the recipe is not readable: it has no keys", where=str(path), hint="train again")
     scores = score_folder.read(folder, system=name) if (folder / "scores.json").is_file() else None
     machine = _lenient(folder / "machine.json")
-    return Run(name, folder, recipe, history(folder / "journal.jsonl"), scores, machine)
+    return ReportRun(name, folder, recipe, history(folder / "journal.jsonl"), scores, machine)
 
 
-def _study(folder: Path, label: str) -> Study:
+def _study(folder: Path, label: str) -> ReportStudy:
     manifest = _object(folder / "study.json", ScoreError("BX705", "the study's manifest is not readable"))
     found = None
     if (folder / "report.json").is_file():
         found = _object(folder / "report.json", ScoreError("BX705", "the study's report is not readable"))
     described = manifest.get("study")
     said = described.get("name") if isinstance(described, dict) else None
-    return Study(label or str(said or folder.resolve().name), folder, found)
+    return ReportStudy(label or str(said or folder.resolve().name), folder, found)
 
 
 def _object(path: Path, refused: UsageError | BundleError | ScoreError) -> dict[str, Any]:

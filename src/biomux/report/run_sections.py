@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from biomux.report.blocks import Block
-    from biomux.report.report_inputs import Given, Run, Study
+    from biomux.report.report_inputs import Given, ReportRun, ReportStudy
 
 
 def training(given: Given) -> Section | None:
@@ -40,7 +40,7 @@ def training(given: Given) -> Section | None:
     return Section("Training", "training", tuple(blocks))
 
 
-def _run(run: Run, name: str) -> Iterator[Block]:
+def _run(run: ReportRun, name: str) -> Iterator[Block]:
     history = run.history
     yield grid("", _facts(run))
     if history.unread:
@@ -82,21 +82,21 @@ def _run(run: Run, name: str) -> Iterator[Block]:
         yield Fold("Development scores", (grid("", (["task", "last", "best", "times scored"], rows)),))
 
 
-def _losses(run: Run, name: str) -> Iterator[Picture]:
+def _losses(run: ReportRun, name: str) -> Iterator[Picture]:
     for place, (task, points) in enumerate(run.history.losses.items()):
         shown = thinned(points)
         alt = f"Loss of {task}: from {shown[0][1]:.3g} to {shown[-1][1]:.3g} in {points[-1][0]:,.0f} updates."
         yield Picture(f"{name}-loss-{place + 1}", charts.curve(shown, title=task, alt=alt, logarithmic=True), alt)
 
 
-def _about(run: Run) -> str:
+def _about(run: ReportRun) -> str:
     tasks = run.recipe.get("tasks")
     number = len(tasks) if isinstance(tasks, dict) else 0
     share = f", {run.history.step:,} of {run.history.steps:,} updates" if run.history.steps else ""
     return f"{number} {'task' if number == 1 else 'tasks'}, {run.history.state}{share}"
 
 
-def _facts(run: Run) -> tuple[list[str], list[tuple[str, ...]]]:
+def _facts(run: ReportRun) -> tuple[list[str], list[tuple[str, ...]]]:
     recipe, history = run.recipe, run.history
     loop = recipe.get("loop") if isinstance(recipe.get("loop"), dict) else {}
     rows = [
@@ -112,7 +112,7 @@ def _facts(run: Run) -> tuple[list[str], list[tuple[str, ...]]]:
         ),
         ("seed", str(loop.get("seed", "")) if loop else ""),
         ("updates", f"{history.step:,} of {history.steps:,}" if history.steps else ""),
-        ("pieces read", f"{history.pieces:,}" if history.pieces else ""),
+        ("tokens read", f"{history.tokens:,}" if history.tokens else ""),
         (
             "training time",
             f"{time_taken(history.seconds)}, begun {history.begun} times"
@@ -154,7 +154,7 @@ def studies(given: Given) -> list[Section]:
     return [_study(study, f"study{place + 1}") for place, study in enumerate(given.studies)]
 
 
-def _study(study: Study, name: str) -> Section:
+def _study(study: ReportStudy, name: str) -> Section:
     title = f"Study: {study.name}"
     if study.found is None:
         return Section(title, name, (Prose("The study is not finished: it has no report yet."),))

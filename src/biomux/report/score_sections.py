@@ -40,9 +40,9 @@ from biomux.scoring.signature import common_signature
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from biomux.evaluation.compare import System
+    from biomux.evaluation.compare import ComparedSystem
     from biomux.evaluation.negative_transfer import Contrast
-    from biomux.evaluation.score_folder import Scored
+    from biomux.evaluation.score_folder import ScoreFolder
     from biomux.report.blocks import Block
     from biomux.report.charts import Point
 
@@ -57,7 +57,7 @@ METRIC_NAMES = {
 }
 
 
-def glance(scored: Sequence[Scored], found: Sequence[Contrast]) -> Section:
+def glance(scored: Sequence[ScoreFolder], found: Sequence[Contrast]) -> Section:
     """What to see first: how much was scored, the mean, alarms, and a drawing of all corpora."""
     facts: list[tuple[str, str, str]] = []
     for one in scored:
@@ -88,7 +88,7 @@ def glance(scored: Sequence[Scored], found: Sequence[Contrast]) -> Section:
     return Section("At a glance", "glance", tuple(blocks))
 
 
-def _dots(scored: Sequence[Scored]) -> Picture | None:
+def _dots(scored: Sequence[ScoreFolder]) -> Picture | None:
     rows: dict[str, dict[str, charts.Dot]] = {}
     for one in scored:
         for name, column in one.columns.items():
@@ -142,7 +142,7 @@ def alarms(found: Sequence[Contrast]) -> Section | None:
     return Section("Negative transfer", "transfer-alarm", tuple(blocks))
 
 
-def papers(scored: Sequence[Scored]) -> Section | None:
+def papers(scored: Sequence[ScoreFolder]) -> Section | None:
     """Our figures beside published ones."""
     found = beside([figure for one in scored for figure in ours(one.system, one.columns.values())])
     if not found:
@@ -179,7 +179,7 @@ def papers(scored: Sequence[Scored]) -> Section | None:
     return Section("Beside the papers", "papers", tuple(blocks))
 
 
-def scores(scored: Sequence[Scored]) -> list[Section]:
+def scores(scored: Sequence[ScoreFolder]) -> list[Section]:
     """All tables of all columns, with signatures."""
     made = []
     for place, one in enumerate(scored):
@@ -240,7 +240,7 @@ def _headline(column: Mapping[str, Any]) -> str:
     return said + (", cross-corpus" if column.get("cross") else "")
 
 
-def mistakes(scored: Sequence[Scored], *, examples: int = 2) -> list[Section]:
+def mistakes(scored: Sequence[ScoreFolder], *, examples: int = 2) -> list[Section]:
     """Classes of mistakes by column, and examples in their text."""
     made = []
     for place, one in enumerate(scored):
@@ -320,7 +320,7 @@ def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:
     return [(text[begin:end], inside("gold", begin), inside("predicted", begin)) for begin, end in pairwise(cuts)]
 
 
-def trust(scored: Sequence[Scored]) -> list[Section]:
+def trust(scored: Sequence[ScoreFolder]) -> list[Section]:
     """Calibration: can the scores of mentions be trusted."""
     made = []
     for place, one in enumerate(scored):
@@ -386,7 +386,7 @@ def _risks(found: Mapping[str, Any]) -> list[Point]:
 
 
 def comparison(
-    systems: Sequence[System], *, title: str, anchor: str, samples: int, seed: int, alpha: float
+    systems: Sequence[ComparedSystem], *, title: str, anchor: str, samples: int, seed: int, alpha: float
 ) -> Section | None:
     """Several systems: values, tests by documents, and from three systems on two corpora on the rank diagram."""
     if len(systems) < 2 and not any(len(system.seeds) > 1 for system in systems):

@@ -102,7 +102,7 @@ def foot(found: Mapping[str, Any]) -> str:
     hours = found["seconds"] / 3600
     took = f"{hours:.1f} h" if hours >= 1 else f"{found['seconds'] / 60:.1f} min"
     return (
-        f"{done['done']} of {done['of']} runs; {found['pieces']:,} pieces in {took} of training and scoring. Tests resample documents "
+        f"{done['done']} of {done['of']} runs; {found['tokens']:,} tokens in {took} of training and scoring. Tests resample documents "
         f"(paired bootstrap, approximate randomisation; the larger p of both, by Holm over all tests of the page, {found['alpha']:g}); they do "
         "not cover the choice of seeds, which the standard deviation shows."
     )

@@ -213,7 +213,7 @@ class Table:
         }
 
 
-class Tally:
+class CountTally:
     """Makes a table while documents go by: nine numbers a type, and nine for all."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from biomux.scoring.counts import Table, Tally
+from biomux.scoring.counts import CountTally, Table
 from biomux.scoring.span_matching import keys
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class RelationScorer:
         self.negative, self.directed = frozenset(negative), directed
         self.documents = 0
         self.relations = False
-        self._tallies = {name: Tally() for name in MATCHINGS}
+        self._tallies = {name: CountTally() for name in MATCHINGS}
 
     def add(self, gold: Document, predicted: Document) -> dict[str, Rows]:
         """Take a pair in; its counts by matching and type, nothing where neither side has a relation."""

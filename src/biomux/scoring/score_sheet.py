@@ -46,12 +46,12 @@ class Sheet:
     def __init__(
         self,
         *,
-        pieces: Ranges | None = None,
+        tokens: Ranges | None = None,
         examples: int = 5,
         negative: Iterable[str] = (),
         directed: bool = False,
     ) -> None:
-        self.spans = Scorer(pieces=pieces)
+        self.spans = Scorer(tokens=tokens)
         self.negative = frozenset(negative)
         self.relations = RelationScorer(negative=self.negative, directed=directed)
         self.mistakes = MistakeTable(limit=examples)

@@ -7,7 +7,7 @@
 | type | it shares a character with a gold span of its type |
 | overlap | it shares a character with a gold span, whatever the type |
 | word | strict, after both are widened to whole words: what conlleval counts |
-| piece | strict, on the chunks of pieces that carry their word's tag: paper C's figure, for comparison only |
+| subword | strict, on the chunks of tokens that carry their word's tag: paper C's figure, for comparison only |
 | semeval | SemEval-2013's outcomes: `SpanScores.outcomes`, with four figures of their own |
 
 A span counts once, however often it is listed. Pairs are one to one by the rule in `biomux.scoring.span_matching`. Where a matching ignores
@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Any
 from biomux.document import Range
 from biomux.errors import UsageError
 from biomux.scoring.align import align
-from biomux.scoring.counts import Table, Tally, merged
+from biomux.scoring.counts import CountTally, Table, merged
 from biomux.scoring.semeval import FIGURES, Figure, Outcomes
 from biomux.scoring.span_matching import Key, keys, largest_matching, overlapping, same_place, same_type, staged
-from biomux.scoring.word_alignment import given_words, plain_words, to_pieces, to_words
+from biomux.scoring.word_alignment import given_words, plain_words, to_tokens, to_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MATCHINGS", "Rows", "Scorer", "SpanScores", "align", "count", "score", "score_each"]
 
-MATCHINGS = ("strict", "boundary", "type", "overlap", "word", "piece", "semeval")
-ALL_BUT_PIECE = tuple(name for name in MATCHINGS if name != "piece")
+MATCHINGS = ("strict", "boundary", "type", "overlap", "word", "subword", "semeval")
+ALL_BUT_SUBWORD = tuple(name for name in MATCHINGS if name != "subword")
 
 Ranges = Callable[[str], Sequence[Range]]
-"""A text → the ranges of its words, or of its pieces."""
+"""A text → the ranges of its words, or of its tokens."""
 
 Rows = dict[str, list[int]]
 """Type → [tp, fp, fn]; for semeval, type → the six numbers of `Outcomes`."""
@@ -99,14 +99,14 @@ def score(
     matchings: Sequence[str] | None = None,
     types: Collection[str] | None = None,
     words: Ranges = plain_words,
-    pieces: Ranges | None = None,
+    tokens: Ranges | None = None,
 ) -> SpanScores:
     """Score (gold, predicted) pairs, one after the other; memory does not grow with their number.
 
-    `matchings` are all by default, "piece" only where `pieces` tells how to cut a text. `types` limits both sides to these types: use it
+    `matchings` are all by default, "subword" only where `tokens` tells how to cut a text. `types` limits both sides to these types: use it
     where gold was annotated for some types only. `words` cuts texts of documents that have no tokens.
     """
-    scorer = Scorer(matchings=matchings, types=types, words=words, pieces=pieces)
+    scorer = Scorer(matchings=matchings, types=types, words=words, tokens=tokens)
     for gold, predicted in pairs:
         scorer.add(gold, predicted)
     return scorer.scores()
@@ -121,19 +121,19 @@ class Scorer:
         matchings: Sequence[str] | None = None,
         types: Collection[str] | None = None,
         words: Ranges = plain_words,
-        pieces: Ranges | None = None,
+        tokens: Ranges | None = None,
     ) -> None:
-        self.matchings = tuple(_chosen(matchings, pieces))
+        self.matchings = tuple(_chosen(matchings, tokens))
         self.documents = 0
-        self._types, self._words, self._pieces = types, words, pieces
-        self._tallies = {name: Tally() for name in self.matchings if name != "semeval"}
+        self._types, self._words, self._tokens = types, words, tokens
+        self._tallies = {name: CountTally() for name in self.matchings if name != "semeval"}
         self._outcomes: dict[str, list[int]] = {}
 
     def add(self, gold: Document, predicted: Document) -> dict[str, Rows]:
         """Take one pair in; its own counts by matching and type, not to be changed."""
         self.documents += 1
         counted = count(
-            gold, predicted, matchings=self.matchings, types=self._types, words=self._words, pieces=self._pieces
+            gold, predicted, matchings=self.matchings, types=self._types, words=self._words, tokens=self._tokens
         )
         for name, rows in counted.items():
             if name == "semeval":
@@ -160,23 +160,23 @@ def score_each(
     matchings: Sequence[str] | None = None,
     types: Collection[str] | None = None,
     words: Ranges = plain_words,
-    pieces: Ranges | None = None,
+    tokens: Ranges | None = None,
 ) -> Iterator[tuple[str, SpanScores]]:
     """The scores of each document on its own, with its id; their sum is what `score` returns."""
-    chosen = _chosen(matchings, pieces)
+    chosen = _chosen(matchings, tokens)
     for gold, predicted in pairs:
-        yield gold.id, score([(gold, predicted)], matchings=chosen, types=types, words=words, pieces=pieces)
+        yield gold.id, score([(gold, predicted)], matchings=chosen, types=types, words=words, tokens=tokens)
 
 
-def _chosen(matchings: Sequence[str] | None, pieces: Ranges | None) -> Sequence[str]:
+def _chosen(matchings: Sequence[str] | None, tokens: Ranges | None) -> Sequence[str]:
     if matchings is None:
-        return MATCHINGS if pieces is not None else ALL_BUT_PIECE
+        return MATCHINGS if tokens is not None else ALL_BUT_SUBWORD
     for name in matchings:
         if name not in MATCHINGS:
             raise UsageError("BX001", f"there is no matching {name!r}", hint=f"choose from {', '.join(MATCHINGS)}")
-    if "piece" in matchings and pieces is None:
+    if "subword" in matchings and tokens is None:
         raise UsageError(
-            "BX001", "matching 'piece' does not know the pieces", hint="give `pieces`, a tokenizer's ranges"
+            "BX001", "matching 'subword' does not know the tokens", hint="give `tokens`, a tokenizer's ranges"
         )
     return matchings
 
@@ -188,7 +188,7 @@ def count(
     matchings: Sequence[str],
     types: Collection[str] | None = None,
     words: Ranges = plain_words,
-    pieces: Ranges | None = None,
+    tokens: Ranges | None = None,
 ) -> dict[str, Rows]:
     """One document's counts by matching and type. Matchings that agree may share their rows: do not change them."""
     wanted, given = keys(gold.spans, types), keys(predicted.spans, types)
@@ -203,11 +203,13 @@ def count(
     unpaired: Rows | None = None
     counted: dict[str, Rows] = {}
     for name in matchings:
-        if name in {"word", "piece"}:
+        if name in {"word", "subword"}:
             if cut is None:
                 given_cut = given_words(gold, predicted)
                 cut = words(gold.text) if given_cut is None else given_cut
-            counted[name] = _snapped(name, wanted, given, cut, pieces(gold.text) if name == "piece" and pieces else ())
+            counted[name] = _snapped(
+                name, wanted, given, cut, tokens(gold.text) if name == "subword" and tokens else ()
+            )
         elif name == "semeval":
             pairs = {} if edges is None else staged(missed, spurious, edges)
             counted[name] = _outcome_rows(equal, missed, spurious, pairs)
@@ -219,12 +221,12 @@ def count(
     return counted
 
 
-def _snapped(name: str, wanted: set[Key], given: set[Key], words: Sequence[Range], pieces: Sequence[Range]) -> Rows:
+def _snapped(name: str, wanted: set[Key], given: set[Key], words: Sequence[Range], tokens: Sequence[Range]) -> Rows:
     if name == "word":
         left = to_words(wanted, words)
         right = left if wanted == given else to_words(given, words)
     else:
-        left, right = to_pieces(wanted, words, pieces), to_pieces(given, words, pieces)
+        left, right = to_tokens(wanted, words, tokens), to_tokens(given, words, tokens)
     return _rows(left & right, left - right, right - left, {})
 
 

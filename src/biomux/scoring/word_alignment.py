@@ -1,10 +1,10 @@
-"""Spans widened to words, and a word's label copied to its pieces.
+"""Spans widened to words, and a word's label copied to its tokens.
 
 conlleval sees words and one tag for each; it cannot see where inside a word a mention ends. Widening both sides to whole words and comparing
 strictly gives its counts, for spans that do not overlap each other. Those that do, it could not write down; here they simply stay.
 
-Paper C copies a word's tag to all its pieces and lets seqeval read the pieces. A copied B begins a new chunk, so a first word of
-three pieces makes three chunks, two of one piece and one that runs on to the end. Long first words count more; that is the figure.
+Paper C copies a word's tag to all its tokens and lets seqeval read the tokens. A copied B begins a new chunk, so a first word of
+three tokens makes three chunks, two of one token and one that runs on to the end. Long first words count more; that is the figure.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def to_words(spans: Iterable[Key], words: Sequence[Range]) -> set[Key]:
     return widened
 
 
-def to_pieces(spans: Iterable[Key], words: Sequence[Range], pieces: Sequence[Range]) -> set[Key]:
-    """The chunks that seqeval reads from pieces that carry their word's tag. Offsets are places of pieces, not characters.
+def to_tokens(spans: Iterable[Key], words: Sequence[Range], tokens: Sequence[Range]) -> set[Key]:
+    """The chunks that seqeval reads from tokens that carry their word's tag. Offsets are places of tokens, not characters.
 
-    A span without any piece (an unknown character that a tokenizer drops) stays, at negative offsets, so that it is still counted.
+    A span without any token (an unknown character that a tokenizer drops) stays, at negative offsets, so that it is still counted.
 
-    >>> sorted(to_pieces({(0, 9, "gene", ())}, [(0, 4), (5, 9)], [(0, 2), (2, 4), (5, 9)]))
+    >>> sorted(to_tokens({(0, 9, "gene", ())}, [(0, 4), (5, 9)], [(0, 2), (2, 4), (5, 9)]))
     [(0, 1, 'gene', ()), (1, 3, 'gene', ())]
     """
-    starts, ends = [start for start, _ in pieces], [end for _, end in pieces]
+    starts, ends = [start for start, _ in tokens], [end for _, end in tokens]
     word_starts, word_ends = [start for start, _ in words], [end for _, end in words]
     chunks: set[Key] = set()
     for key in to_words(spans, words):
@@ -86,7 +86,7 @@ def to_pieces(spans: Iterable[Key], words: Sequence[Range], pieces: Sequence[Ran
 
 
 def touched(fragments: Iterable[Range], starts: Sequence[int], ends: Sequence[int]) -> list[Range]:
-    """Runs of places of words (or pieces) that the fragments touch, first and after last; runs that meet are joined."""
+    """Runs of places of words (or tokens) that the fragments touch, first and after last; runs that meet are joined."""
     runs: list[Range] = []
     for start, end in fragments:
         first, after = bisect_right(ends, start), bisect_left(starts, end)

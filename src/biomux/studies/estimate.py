@@ -26,12 +26,12 @@ FASTER = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a member would cost. `steps` and `pieces` are of all epochs; `known` says whether it is done already."""
+    """What a member would cost. `steps` and `tokens` are of all epochs; `known` says whether it is done already."""
 
     member: Member
     examples: int
     steps: int
-    pieces: int
+    tokens: int
     seconds: float
     scoring: float
     known: bool
@@ -66,7 +66,7 @@ def plan(
                 member,
                 sum(number for _, one in told for number, _ in one.sizes.values()),
                 sum(steps for _, one in told for steps, _ in one.epochs),
-                sum(pieces for _, one in told for _, pieces in one.epochs),
+                sum(tokens for _, one in told for _, tokens in one.epochs),
                 sum(one.seconds for _, one in told),
                 sum(one.scoring + _held(part.recipe, one, scoring) for part, one in told),
                 finished(member, folder, split=scoring.split),
@@ -103,10 +103,10 @@ def _held(recipe: Recipe, found: Estimate, scoring: Scoring) -> float:
         if scoring.tasks is not None and name not in scoring.tasks:
             continue
         documents = found.counts[name]["documents"] if name in found.counts else 0
-        pieces = found.sizes.get(name, (0, 0))[1]
+        tokens = found.sizes.get(name, (0, 0))[1]
         card = catalogue.card(corpora_of(task)[0].partition("[")[0]).splits.get(scoring.split)
         number = (card.counts.documents or 0) if card else 0
         for most in (recipe.documents, scoring.limit):
             number = min(number, most) if most else number
-        total += number * pieces / max(documents, 1) / (FASTER * found.speed)
+        total += number * tokens / max(documents, 1) / (FASTER * found.speed)
     return total

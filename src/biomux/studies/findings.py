@@ -25,7 +25,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredMember:
     """One task of one member that is done."""
 
     task: str
@@ -47,7 +47,7 @@ class Found:
 
     folder: Path
     manifest: Mapping[str, Any]
-    scored: tuple[Scored, ...]
+    scored: tuple[ScoredMember, ...]
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class Found:
         """The tasks that were scored, in the order of the members."""
         return list(dict.fromkeys(one.task for one in self.scored))
 
-    def of(self, task: str, system: str, point: str = "") -> dict[int, Scored]:
+    def of(self, task: str, system: str, point: str = "") -> dict[int, ScoredMember]:
         """Seed → what a system scored on a task at a point."""
         return {one.seed: one for one in self.scored if (one.task, one.system, one.point) == (task, system, point)}
 
@@ -162,14 +162,14 @@ def head(found: Found) -> dict[str, Any]:
         "members": {"done": len(members) - len(found.failed), "of": len(members)},
         "failed": [{"name": one["name"], "state": one["state"], "error": one["error"]} for one in found.failed],
         "seconds": round(sum(one["seconds"] for one in members), 1),
-        "pieces": sum(one["pieces"] for one in members),
+        "tokens": sum(one["tokens"] for one in members),
         "machine": found.manifest["machine"],
         "documents": {task: _documents(found, task) for task in found.tasks()},
     }
 
 
 def test(
-    first: Mapping[int, Scored], second: Mapping[int, Scored], manifest: Mapping[str, Any]
+    first: Mapping[int, ScoredMember], second: Mapping[int, ScoredMember], manifest: Mapping[str, Any]
 ) -> tuple[Comparison, str] | None:
     """`second` minus `first` over the seeds that both have, and what must be said about it; None where there are no rows."""
     seeds = [seed for seed in first if seed in second]
@@ -207,7 +207,7 @@ def point_of(member: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in point.items())
 
 
-def _value(task: str, point: str, system: str, seeds: Mapping[int, Scored]) -> dict[str, Any]:
+def _value(task: str, point: str, system: str, seeds: Mapping[int, ScoredMember]) -> dict[str, Any]:
     each = {seed: seeds[seed].value for seed in sorted(seeds)}
     return {
         "task": task,
@@ -234,7 +234,7 @@ def _axes(found: Found) -> list[str]:
     return list(dict.fromkeys(name for member in found.manifest["members"] for name in member["point"]))
 
 
-def _member(folder: Path, member: Mapping[str, Any]) -> list[Scored]:
+def _member(folder: Path, member: Mapping[str, Any]) -> list[ScoredMember]:
     place = folder / member["scored"]
     scores = json.loads((place / "scores.json").read_bytes())
     found = []
@@ -242,7 +242,7 @@ def _member(folder: Path, member: Mapping[str, Any]) -> list[Scored]:
         path = place / f"{task}.rows.json"
         rows = read_rows(json.loads(path.read_bytes())) if path.is_file() else None
         found.append(
-            Scored(
+            ScoredMember(
                 task,
                 member["system"],
                 point_of(member),
@@ -261,7 +261,7 @@ def _member(folder: Path, member: Mapping[str, Any]) -> list[Scored]:
 
 def _same_documents(found: Found) -> None:
     """Members of one task at one point must have been scored on the same documents."""
-    seen: dict[tuple[str, str], Scored] = {}
+    seen: dict[tuple[str, str], ScoredMember] = {}
     for one in found.scored:
         other = seen.setdefault((one.task, one.point), one)
         if other.sha256 != one.sha256:

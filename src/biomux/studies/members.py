@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from biomux.recipes.schema import Recipe
-    from biomux.studies.schema import Study, System, Transfer
+    from biomux.studies.schema import Study, StudySystem, Transfer
 
 Point = tuple[tuple[str, Any], ...]
 LONGEST = 24
@@ -63,9 +63,9 @@ def of_study(
 
     `place` is where the study's own recipes may lie, `small` makes recipes quick, `folder` is the study's: encoders of other members are there.
     """
-    from biomux.studies.schema import System
+    from biomux.studies.schema import StudySystem
 
-    systems = study.systems or {study.recipe or study.name: System()}
+    systems = study.systems or {study.recipe or study.name: StudySystem()}
     given = [recipes.parsed(setting) for setting in settings]
     axes = _labels(study.grid)
     made: dict[str, Member] = {}
@@ -122,7 +122,7 @@ def of_transfer(
     return made
 
 
-def _parts(study: Study, system: System) -> Iterator[tuple[str, str]]:
+def _parts(study: Study, system: StudySystem) -> Iterator[tuple[str, str]]:
     """The recipes of a system, each with its short name where there are several."""
     source = system.recipe or study.recipe or ""
     if isinstance(source, str):

@@ -55,7 +55,7 @@ class Outcome:
     state: str = "waiting"
     error: str | None = None
     seconds: float = 0.0
-    pieces: int = 0
+    tokens: int = 0
 
 
 def run_study(
@@ -239,7 +239,7 @@ def write_manifest(
     told = []
     for member in members:
         outcome = outcomes.get(member.name, Outcome())
-        more = {"state": outcome.state, "error": outcome.error, "seconds": outcome.seconds, "pieces": outcome.pieces}
+        more = {"state": outcome.state, "error": outcome.error, "seconds": outcome.seconds, "tokens": outcome.tokens}
         told.append({**member.to_json(), **more, "scored": f"runs/{member.name}/scored/{scoring.split}"})
     content = {
         "format": FORMAT,
@@ -295,7 +295,7 @@ def _known(
 
 
 def _told(place: Path) -> Outcome:
-    """How a finished run went, by its journal: pieces, and the seconds of training and scoring."""
+    """How a finished run went, by its journal: tokens, and the seconds of training and scoring."""
     last: dict[str, Any] = {}
     scored = 0.0
     for event in events(place):
@@ -303,7 +303,9 @@ def _told(place: Path) -> Outcome:
             last = event
         elif event.get("event") == "scores":
             scored += float(event.get("seconds", 0.0))
-    return Outcome("done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("pieces", 0)))
+    return Outcome(
+        "done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("tokens", last.get("tokens", 0)))
+    )
 
 
 def _write_study(folder: Path, described: Mapping[str, Any]) -> None:

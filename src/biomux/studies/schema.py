@@ -15,12 +15,12 @@ from pydantic import Field, model_validator
 
 from biomux.errors import RecipeError
 from biomux.recipes import read as recipes
-from biomux.recipes.schema import Part
+from biomux.recipes.schema import Section
 
 Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
 
 
-class Scoring(Part):
+class Scoring(Section):
     """Where members are scored, and how differences are tested. `tasks`: only these; `limit`: at most so many documents of each."""
 
     split: str = "devel"
@@ -30,7 +30,7 @@ class Scoring(Part):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 
-class System(Part):
+class StudySystem(Section):
     """A system: its recipe, or several whose tasks together are the system; the study's own where it names none.
 
     `set` puts values in. `encoder_of` names another system, or `system.recipe` where that has several: the encoder is the one that it ended
@@ -42,7 +42,7 @@ class System(Part):
     encoder_of: str | None = None
 
 
-class Study(Part):
+class Study(Section):
     """Systems, a grid of values and seeds. The first system is the one that the others are tested against.
 
     `set` puts values in all recipes; `grid` gives paths in the recipe their values, and every combination is a point. `keep` says what stays of
@@ -55,7 +55,7 @@ class Study(Part):
     table: str | None = None
     recipe: str | None = None
     set: dict[str, Any] = Field(default_factory=dict)
-    systems: dict[str, System] = Field(default_factory=dict)
+    systems: dict[str, StudySystem] = Field(default_factory=dict)
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(default_factory=dict)
     seeds: Seeds = (1,)
     score: Scoring = Scoring()
@@ -78,7 +78,7 @@ class Study(Part):
         return self
 
 
-class Transfer(Part):
+class Transfer(Section):
     """A recipe whose tasks are trained alone and in pairs; `tasks`: only these of them. The rest is as in a study.
 
     `examples` is the number of training examples of each task that its vector on the map is made of; 0 draws no map.

@@ -16,7 +16,7 @@ from biomux.studies.findings import both, head, test, tested
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from biomux.studies.findings import Found, Scored
+    from biomux.studies.findings import Found, ScoredMember
 
 HELPS, HURTS, NOTHING = "helps", "hurts", "no effect"
 
@@ -142,7 +142,7 @@ def _verdict(edge: Mapping[str, Any], alpha: float) -> str:
     return HELPS if edge["gain"] > 0 else HURTS
 
 
-def _single(name: str, kind: str, seeds: Mapping[int, Scored]) -> dict[str, Any]:
+def _single(name: str, kind: str, seeds: Mapping[int, ScoredMember]) -> dict[str, Any]:
     first = next(iter(seeds.values()))
     return {
         "name": name,

@@ -22,7 +22,7 @@ import numpy as np
 from biomux.document import Label, Span
 from biomux.errors import RecipeError
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading, Unit
+from biomux.tasks.examples import MASKED, Example, ExampleSet, Labels, ModelInput, Unit
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging, reading_ranges, types_in
 from biomux.tasks.task import Scores
@@ -106,7 +106,7 @@ class Auxiliary:
         most = 3 if self.which == "number" else 1
         return Labels("window", np.array([min(len(begins), most)], dtype=np.int32))
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
         """Examples of its own, with labels for this head alone."""
         tagger = Tagging(self.of, self.types, self.scheme, longest=self.longest)
         if self.which != "has-any":
@@ -115,17 +115,17 @@ class Auxiliary:
                 replace(example, task=self.name, labels={self.name: example.labels[self.name]})
                 for example in made.examples
             ]
-            return Made(own, made.counts)
-        made = Made()
+            return ExampleSet(own, made.counts)
+        made = ExampleSet()
         for document in documents:
             made.counts["documents"] += 1
             for number, (start, end) in enumerate(self._ranges(document)):
-                for pieces in text_inputs.windowed(
+                for tokens in text_inputs.windowed(
                     tokenizer, document.text, (start, end), limit=limit, counts=made.counts
                 ):
-                    tags = tagger.encode(document.spans, pieces).labels
+                    tags = tagger.encode(document.spans, tokens).labels
                     labels = {self.name: self.label(tags, tags, self.scheme)}
-                    made.examples.append(Example(self.name, Reading(pieces), labels, (document.id, number)))
+                    made.examples.append(Example(self.name, ModelInput(tokens), labels, (document.id, number)))
         return made
 
     def _ranges(self, document: Document) -> tuple[Range, ...]:
@@ -138,16 +138,16 @@ class Auxiliary:
         """The document without spans and labels."""
         return replace(document, spans=(), relations=(), labels=())
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
         """A reading for each range and window; the note is the range."""
         return [
-            Reading(pieces, note=part)
+            ModelInput(tokens, note=part)
             for part in self._ranges(document)
-            for pieces in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=Counter())
+            for tokens in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=Counter())
         ]
 
     def decode(
-        self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
     ) -> Document:
         """A label for each range (of several windows the one that says most), or spans of runs of words of one extent."""
         if self.which == "extent":
@@ -163,10 +163,12 @@ class Auxiliary:
         ]
         return replace(document, labels=(*document.labels, *added))
 
-    def _runs(self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]) -> Document:
+    def _runs(
+        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+    ) -> Document:
         found: dict[Range, Span] = {}
         for reading, rows in zip(readings, logits, strict=True):
-            chances, pieces = softmax(rows), reading.pieces
+            chances, tokens = softmax(rows), reading.tokens
             tags = chances.argmax(axis=1)
             at = 0
             while at < len(tags):
@@ -174,7 +176,7 @@ class Auxiliary:
                 while tags[at] == 1 and end < len(tags) and tags[end] == 1:
                     end += 1
                 if tags[at]:
-                    place = int(pieces.starts[at]), int(pieces.ends[end - 1])
+                    place = int(tokens.starts[at]), int(tokens.ends[end - 1])
                     score = float(chances[at:end, tags[at]].min())
                     found[place] = Span(*place, self.labels[tags[at]], score=score, head=self.name)
                 at = end

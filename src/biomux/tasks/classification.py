@@ -15,7 +15,7 @@ import numpy as np
 from biomux.document import Label
 from biomux.errors import TrainingError
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import Example, Labels, Made, Reading
+from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput
 from biomux.tasks.softmax import sigmoid, softmax
 from biomux.tasks.task import Scores
 from biomux.text import sentences
@@ -85,9 +85,9 @@ class Classification:
         """Each class by itself where there may be several."""
         return "binary-cross-entropy" if self.several else "cross-entropy"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
         """An example for each text, or for each window of a long one."""
-        made = Made()
+        made = ExampleSet()
         for document in documents:
             made.counts["documents"] += 1
             numbers: dict[Range, int] = {}
@@ -99,18 +99,18 @@ class Classification:
                     made.examples.append(Example(self.name, reading, labels, (document.id, number)))
         return made
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
         """A reading for each text or window; the note is its range."""
         return self._readings(document, tokenizer, limit, Counter())
 
-    def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[Reading]:
+    def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[ModelInput]:
         if self.of == "pair":
             found = text_inputs.pair(document, tokenizer, limit=limit, counts=counts)
             return [] if found is None else [replace(found, note=(0, len(document.text)))]
         return [
-            Reading(pieces, note=part)
+            ModelInput(tokens, note=part)
             for part in self._parts(document)
-            for pieces in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=counts)
+            for tokens in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=counts)
         ]
 
     def _parts(self, document: Document) -> Sequence[Range]:
@@ -144,7 +144,7 @@ class Classification:
         return replace(document, labels=())
 
     def decode(
-        self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with a label for each part: the most probable class, or all that are more likely than not."""
         by_part: dict[Range, list[NDArray[np.float32]]] = {}

@@ -3,7 +3,7 @@
 It raises AssertionError with a sentence about the first promise that is broken:
 
 - the task is frozen data: what a run writes down about it builds it again;
-- no row is longer than the limit and the special pieces allow;
+- no row is longer than the limit and the special tokens allow;
 - labels are of the stated unit and within the label space, and there is one for each thing that is asked about;
 - the same documents give the same examples;
 - what is asked about a bare document is what is asked about the whole one: nothing of the answer is read;
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Document
-    from biomux.tasks.examples import Example, Labels, Reading
+    from biomux.tasks.examples import Example, Labels, ModelInput
     from biomux.tasks.task import Asking, Task
 
 
@@ -51,7 +51,7 @@ def check_task(task: Task, documents: Sequence[Document], tokenizer: Tokenizer, 
 def _check_example(task: Task, example: Example, limit: int) -> None:
     reading = example.reading
     assert example.task == task.name, f"an example is of {example.task!r}, not of {task.name!r}"
-    assert reading.size <= limit + 2, f"a row has {reading.size} pieces, and {limit} are allowed"
+    assert reading.size <= limit + 2, f"a row has {reading.size} tokens, and {limit} are allowed"
     if example.masking is not None:
         return
     labels = example.labels[task.name]
@@ -59,17 +59,17 @@ def _check_example(task: Task, example: Example, limit: int) -> None:
     assert len(labels.values) == wanted, f"there are {len(labels.values)} labels for {wanted} {labels.unit}s"
     if labels.unit == "answer":
         first, last = labels.values.tolist()
-        assert -1 <= first <= last < reading.pieces.words, f"an answer is at words {first} to {last}"
+        assert -1 <= first <= last < reading.tokens.words, f"an answer is at words {first} to {last}"
     elif labels.values.dtype.kind in "iu":
         known = labels.values[labels.values != MASKED]
         assert ((known >= 0) & (known < len(task.labels))).all(), "a label is outside the label space"
 
 
-def _asked(labels: Labels, reading: Reading) -> int:
+def _asked(labels: Labels, reading: ModelInput) -> int:
     """How many labels there must be."""
     return {
-        "word": reading.pieces.words,
-        "piece": len(reading.pieces),
+        "word": reading.tokens.words,
+        "token": len(reading.tokens),
         "window": 1,
         "answer": 2,
         "pair": 0 if reading.pairs is None else len(reading.pairs),
@@ -91,11 +91,13 @@ def _check_answers(task: Asking, documents: Sequence[Document], tokenizer: Token
     assert scores.main in scores.figures, f"there is no figure {scores.main!r}"
 
 
-def _logits(task: Asking, reading: Reading, tokenizer: Tokenizer, chance: np.random.Generator) -> NDArray[np.float32]:
+def _logits(
+    task: Asking, reading: ModelInput, tokenizer: Tokenizer, chance: np.random.Generator
+) -> NDArray[np.float32]:
     outputs = len(task.labels) or tokenizer.get_vocab_size()
     shape = {
-        "word": (reading.pieces.words, outputs),
-        "piece": (len(reading.pieces), outputs),
+        "word": (reading.tokens.words, outputs),
+        "token": (len(reading.tokens), outputs),
         "window": (1, outputs),
         "answer": (reading.size, 2),
         "pair": (0 if reading.pairs is None else len(reading.pairs), outputs),
@@ -103,9 +105,9 @@ def _logits(task: Asking, reading: Reading, tokenizer: Tokenizer, chance: np.ran
     return chance.standard_normal(shape).astype(np.float32)
 
 
-def _row(reading: Reading) -> tuple[list[int], list[int], list[Any]]:
+def _row(reading: ModelInput) -> tuple[list[int], list[int], list[Any]]:
     prefix = [] if reading.prefix is None else reading.prefix.ids.tolist()
-    return prefix, reading.pieces.ids.tolist(), [] if reading.pairs is None else reading.pairs.tolist()
+    return prefix, reading.tokens.ids.tolist(), [] if reading.pairs is None else reading.pairs.tolist()
 
 
 def _plain(example: Example) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.document import Span
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
     Floats = NDArray[np.float32]
 
@@ -69,12 +69,12 @@ class Chained(Tagging):
         """No: a transition can make a mention where every word by itself has none."""
         return False
 
-    def decode(self, probabilities: Floats, pieces: Pieces, text: str) -> list[Span]:
+    def decode(self, probabilities: Floats, tokens: Tokens, text: str) -> list[Span]:
         """The mentions of the best tag sequence; a mention's score is the smallest of its tags' probabilities given all words."""
         scores = np.log(np.maximum(probabilities, 1e-30))
         learned = self.learned or Transitions.none(scores.shape[1])
         tags = best_path(scores, learned, self.scheme)
-        return self.spans(tags, marginals(scores, learned, self.scheme), pieces, text) if tags.any() else []
+        return self.spans(tags, marginals(scores, learned, self.scheme), tokens, text) if tags.any() else []
 
 
 def best_path(scores: Floats, learned: Transitions, scheme: str | None = None) -> NDArray[np.intp]:

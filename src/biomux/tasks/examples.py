@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 MASKED = -100
 """The label of a position that says nothing to a head."""
 
-Unit = Literal["word", "piece", "window", "answer", "pair"]
+Unit = Literal["word", "token", "window", "answer", "pair"]
 """What a head speaks about.
 
 | unit | a label for | logits |
 |---|---|---|
 | word | each word | words × labels |
-| piece | each piece | pieces × labels |
+| subword | each token | tokens × labels |
 | window | the reading as a whole | windows × labels |
 | answer | the first and the last word of an answer, or −1, −1 for none | windows × length × 2 |
 | pair | two spans of words | pairs × labels |
@@ -36,27 +36,27 @@ Unit = Literal["word", "piece", "window", "answer", "pair"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A row for the encoder: [CLS] pieces [SEP], or [CLS] prefix [SEP] pieces [SEP] with the prefix as first segment.
+class ModelInput:
+    """A row for the encoder: [CLS] tokens [SEP], or [CLS] prefix [SEP] tokens [SEP] with the prefix as first segment.
 
-    Words are those of `pieces`. `pairs` are the pairs of spans that a head is asked about: the first and last word of one
+    Words are those of `tokens`. `pairs` are the pairs of spans that a head is asked about: the first and last word of one
     span, then of the other, in words of the reading. `note` is for the task that made the reading, and for it alone.
     """
 
-    pieces: Pieces
-    prefix: Pieces | None = None
+    tokens: Tokens
+    prefix: Tokens | None = None
     pairs: NDArray[np.int32] | None = None
     note: Any = None
 
     @property
     def begin(self) -> int:
-        """The place in the row of the first of `pieces`."""
+        """The place in the row of the first of `tokens`."""
         return 1 if self.prefix is None else len(self.prefix) + 2
 
     @property
     def size(self) -> int:
-        """The length of the row, special pieces included."""
-        return self.begin + len(self.pieces) + 1
+        """The length of the row, special tokens included."""
+        return self.begin + len(self.tokens) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """Hide pieces anew whenever the example is read: a `share` of them, of which `mask` become the mask piece, `random` another
-    piece, and the rest stay. BERT's own is 0.8, 0.1; paper C's wording is 0.8, 0.2."""
+    """Hide tokens anew whenever the example is read: a `share` of them, of which `mask` become the mask token, `random` another
+    token, and the rest stay. BERT's own is 0.8, 0.1; paper C's wording is 0.8, 0.2."""
 
-    piece: int
+    token: int
     vocabulary: int
     share: float = 0.15
     mask: float = 0.8
@@ -81,13 +81,13 @@ class Masking:
     def apply(
         self, ids: NDArray[np.int32], generator: np.random.Generator
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The pieces with some hidden, and the labels: what was there, MASKED where nothing is asked. At least one is asked."""
+        """The tokens with some hidden, and the labels: what was there, MASKED where nothing is asked. At least one is asked."""
         chosen = generator.random(len(ids)) < self.share
         if len(ids) and not chosen.any():
             chosen[generator.integers(len(ids))] = True
         fate = generator.random(len(ids))
         other = generator.integers(self.vocabulary, size=len(ids))
-        hidden = np.where(chosen & (fate < self.mask), self.piece, ids)
+        hidden = np.where(chosen & (fate < self.mask), self.token, ids)
         hidden = np.where(chosen & (fate >= self.mask) & (fate < self.mask + self.random), other, hidden)
         return hidden.astype(np.int32), np.where(chosen, ids, MASKED).astype(np.int32)
 
@@ -101,25 +101,25 @@ class Example:
     """
 
     task: str
-    reading: Reading
+    reading: ModelInput
     labels: Mapping[str, Labels] = field(default_factory=dict)
     source: tuple[str, int] = ("", 0)
     masking: Masking | None = None
 
     @property
-    def pieces(self) -> Pieces:
-        """The pieces of the reading."""
-        return self.reading.pieces
+    def tokens(self) -> Tokens:
+        """The tokens of the reading."""
+        return self.reading.tokens
 
     @property
     def empty(self) -> bool:
         """Whether heads that label words have nothing but their first label here."""
-        words = [labels.values for labels in self.labels.values() if labels.unit in ("word", "piece")]
+        words = [labels.values for labels in self.labels.values() if labels.unit in ("word", "token")]
         return bool(words) and not any(values.any() for values in words)
 
 
 @dataclass
-class Made:
+class ExampleSet:
     """The examples of one task, and what was counted on the way."""
 
     examples: list[Example] = field(default_factory=list)

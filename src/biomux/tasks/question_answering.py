@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from biomux.document import Answer
-from biomux.tasks.examples import Example, Labels, Made, Reading
+from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput
 from biomux.tasks.softmax import sigmoid
 from biomux.tasks.task import Scores
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Document, Question
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 QUESTION = 64
-"""The most pieces of a question that are read."""
+"""The most tokens of a question that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class Answers:
         """Both ends' cross-entropy."""
         return "answers"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
         """An example for each window of each question that has an answer with a place, or none at all."""
-        made = Made()
+        made = ExampleSet()
         for document in documents:
             made.counts["documents"] += 1
             numbers = {question.id: number for number, question in enumerate(document.questions)}
@@ -79,7 +79,7 @@ class Answers:
                 placed = [one for one in question.answers if one.start is not None]
                 if not placed and question.answers:
                     continue
-                place = _place(reading.pieces, placed)
+                place = _place(reading.tokens, placed)
                 if place is None and not self._lucky(document, question, reading):
                     made.counts["windows without an answer left out"] += 1
                     continue
@@ -94,31 +94,31 @@ class Answers:
                     made.counts["questions whose answer no window holds"] += 1
         return made
 
-    def _lucky(self, document: Document, question: Question, reading: Reading) -> bool:
+    def _lucky(self, document: Document, question: Question, reading: ModelInput) -> bool:
         if self.others >= 1:
             return True
-        name = f"{document.id}\0{question.id}\0{reading.pieces.starts[:1].tolist()}"
+        name = f"{document.id}\0{question.id}\0{reading.tokens.starts[:1].tolist()}"
         return zlib.crc32(name.encode()) / 2**32 < self.others
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
         """The windows of each question; the note is the question."""
         return list(self._readings(document, tokenizer, limit, Counter()))
 
     def _readings(
         self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]
-    ) -> Iterator[Reading]:
+    ) -> Iterator[ModelInput]:
         if not document.questions:
             return
-        context = text_pieces.split(tokenizer, document.text, [(0, len(document.text))])[0]
+        context = text_tokens.split(tokenizer, document.text, [(0, len(document.text))])[0]
         for question in document.questions:
-            asked = text_pieces.split(tokenizer, question.text, [(0, len(question.text))])[0]
+            asked = text_tokens.split(tokenizer, question.text, [(0, len(question.text))])[0]
             most = min(QUESTION, limit // 2)
             if len(asked) > most:
                 counts["questions shortened"] += 1
                 asked = asked.window(0, most)
             for window in windows(len(context), limit=limit - len(asked) - 1):
                 if window.end > window.start:
-                    yield Reading(context.window(window.start, window.end), asked, note=question)
+                    yield ModelInput(context.window(window.start, window.end), asked, note=question)
 
     def bare(self, document: Document) -> Document:
         """The document with its questions, unanswered."""
@@ -126,14 +126,14 @@ class Answers:
         return replace(document, questions=questions)
 
     def decode(
-        self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with each question's best answers, the best first; none where that is allowed and likelier."""
         found: dict[str, dict[str, Answer]] = {}
         for reading, rows in zip(readings, logits, strict=True):
             kept = found.setdefault(reading.note.id, {})
             for first, last, margin in self._best(reading, rows):
-                start, end = int(reading.pieces.starts[first]), int(reading.pieces.ends[last])
+                start, end = int(reading.tokens.starts[first]), int(reading.tokens.ends[last])
                 text = document.text[start:end]
                 score = float(sigmoid(np.array(margin, dtype=np.float32)))
                 if text.casefold() not in kept or (kept[text.casefold()].score or 0.0) < score:
@@ -150,9 +150,9 @@ class Answers:
             )
         return replace(document, questions=tuple(questions))
 
-    def _best(self, reading: Reading, rows: NDArray[np.float32]) -> list[tuple[int, int, float]]:
+    def _best(self, reading: ModelInput, rows: NDArray[np.float32]) -> list[tuple[int, int, float]]:
         """The best (first word, last word, how much above no answer) of a window."""
-        places = reading.pieces.first + reading.begin
+        places = reading.tokens.first + reading.begin
         none = float(rows[0, 0] + rows[0, 1])
         begins, ends = rows[places, 0], rows[places, 1]
         sums = begins[:, None] + ends[None, :] - none
@@ -179,13 +179,13 @@ class Answers:
         return Scores("f1", figures)
 
 
-def _place(pieces: Pieces, answers: Sequence[Answer]) -> tuple[int, int] | None:
-    """First and last word of the first answer that lies wholly among the pieces, widened to whole words."""
+def _place(tokens: Tokens, answers: Sequence[Answer]) -> tuple[int, int] | None:
+    """First and last word of the first answer that lies wholly among the tokens, widened to whole words."""
     for answer in answers:
         if answer.start is None or answer.end is None:
             continue
-        begin = int(np.searchsorted(pieces.ends, answer.start, side="right"))
-        end = int(np.searchsorted(pieces.starts, answer.end, side="left"))
-        if begin < end and (begin > 0 or pieces.starts[0] <= answer.start) and pieces.ends[-1] >= answer.end:
+        begin = int(np.searchsorted(tokens.ends, answer.start, side="right"))
+        end = int(np.searchsorted(tokens.starts, answer.end, side="left"))
+        if begin < end and (begin > 0 or tokens.starts[0] <= answer.start) and tokens.ends[-1] >= answer.end:
             return begin, end - 1
     return None

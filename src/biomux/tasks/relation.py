@@ -23,11 +23,11 @@ import numpy as np
 from biomux.document import Argument, Relation, Span
 from biomux.errors import TrainingError
 from biomux.tasks import concepts
-from biomux.tasks.examples import Example, Labels, Made, Reading, Unit
+from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput, Unit
 from biomux.tasks.softmax import softmax
 from biomux.tasks.task import Scores
 from biomux.text import sentences
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.tasks.concepts import Ends, Link, Pair
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class Relations:
         """The word that stands for a mention of a type."""
         return f"@{dict(self.tags).get(type_, type_).upper()}$"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
         """An example for each pair, or in one pass for each sentence that has one."""
-        made = Made()
+        made = ExampleSet()
         for document in documents:
             made.counts["documents"] += 1
             gold = self._gold(document, made.counts)
@@ -124,12 +124,12 @@ class Relations:
             _count_unasked(document, gold.keys() - asked, made.counts)
         return made
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
         """The sentences to read; the note is the pairs that each asks about."""
         return self._readings(document, tokenizer, limit, Counter())
 
-    def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[Reading]:
-        found: list[Reading] = []
+    def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[ModelInput]:
+        found: list[ModelInput] = []
         for part, pairs in self._pairs(document):
             if self.variant == "one-pass":
                 found += _one_pass(document, tokenizer, part, pairs, limit, counts)
@@ -179,7 +179,7 @@ class Relations:
 
     def _rewritten(
         self, document: Document, tokenizer: Tokenizer, part: Range, pair: Pair, limit: int, counts: Counter[str]
-    ) -> Reading | None:
+    ) -> ModelInput | None:
         left, right = sorted(pair, key=lambda span: span.start)
         if left.end > right.start:
             counts["pairs that overlap"] += 1
@@ -193,11 +193,11 @@ class Relations:
             places.append((begin, len(text)))
             at = span.end
         text += document.text[at : part[1]]
-        pieces = text_pieces.split(tokenizer, text, [(0, len(text))])[0]
-        if len(pieces) > limit:
+        tokens = text_tokens.split(tokenizer, text, [(0, len(text))])[0]
+        if len(tokens) > limit:
             counts["sentences shortened around a pair"] += 1
-            pieces = _around(pieces, (places[0][0], places[1][1]), limit)
-        return Reading(pieces, note=[pair])
+            tokens = _around(tokens, (places[0][0], places[1][1]), limit)
+        return ModelInput(tokens, note=[pair])
 
     def _written(self, document: Document, span: Span, *, second: bool) -> str:
         if self.variant == "replace":
@@ -211,7 +211,7 @@ class Relations:
         return replace(document, relations=())
 
     def decode(
-        self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with the relations that are more likely than none; mentions without an id get one."""
         named, ids = _with_ids(document)
@@ -271,12 +271,12 @@ def _fits(span: Span, types: tuple[str, ...]) -> bool:
 
 def _one_pass(
     document: Document, tokenizer: Tokenizer, part: Range, pairs: Sequence[Pair], limit: int, counts: Counter[str]
-) -> list[Reading]:
+) -> list[ModelInput]:
     """The sentence, or its windows, each with the pairs that it holds and that none before it did."""
-    pieces = text_pieces.split(tokenizer, document.text, [part])[0]
+    tokens = text_tokens.split(tokenizer, document.text, [part])[0]
     waiting, found = list(pairs), []
-    for window in windows(len(pieces), limit=limit):
-        read = pieces if window.end - window.start == len(pieces) else pieces.window(window.start, window.end)
+    for window in windows(len(tokens), limit=limit):
+        read = tokens if window.end - window.start == len(tokens) else tokens.window(window.start, window.end)
         asked, places = [], []
         for pair in waiting:
             edges = [edge for span in pair for edge in _words(read, span)]
@@ -285,29 +285,29 @@ def _one_pass(
                 places.append(edges)
         waiting = [pair for pair in waiting if pair not in asked]
         if asked:
-            found.append(Reading(read, pairs=np.array(places, dtype=np.int32), note=asked))
+            found.append(ModelInput(read, pairs=np.array(places, dtype=np.int32), note=asked))
     counts["pairs farther apart than the limit"] += len(waiting)
     return found
 
 
-def _words(pieces: Pieces, span: Span) -> tuple[int, int]:
-    """The first and last word of a span, −1 where the pieces do not hold it."""
-    begin = int(np.searchsorted(pieces.ends, span.start, side="right"))
-    end = int(np.searchsorted(pieces.starts, span.end, side="left"))
-    whole = begin < end and pieces.starts[begin] <= span.start and pieces.ends[end - 1] >= span.end
+def _words(tokens: Tokens, span: Span) -> tuple[int, int]:
+    """The first and last word of a span, −1 where the tokens do not hold it."""
+    begin = int(np.searchsorted(tokens.ends, span.start, side="right"))
+    end = int(np.searchsorted(tokens.starts, span.end, side="left"))
+    whole = begin < end and tokens.starts[begin] <= span.start and tokens.ends[end - 1] >= span.end
     return (begin, end - 1) if whole else (-1, -1)
 
 
-def _around(pieces: Pieces, place: Range, limit: int) -> Pieces:
-    """As many pieces as the limit allows around a place; of a place that is longer than that, its beginning and its end."""
-    words = np.flatnonzero((pieces.ends > place[0]) & (pieces.starts < place[1]))
-    low = int(pieces.first[words[0]])
-    high = int(pieces.first[words[-1] + 1]) if words[-1] + 1 < pieces.words else len(pieces)
+def _around(tokens: Tokens, place: Range, limit: int) -> Tokens:
+    """As many tokens as the limit allows around a place; of a place that is longer than that, its beginning and its end."""
+    words = np.flatnonzero((tokens.ends > place[0]) & (tokens.starts < place[1]))
+    low = int(tokens.first[words[0]])
+    high = int(tokens.first[words[-1] + 1]) if words[-1] + 1 < tokens.words else len(tokens)
     if high - low <= limit:
-        start = min(max(0, low - (limit - (high - low)) // 2), len(pieces) - limit)
-        return pieces.window(start, start + limit)
-    left, right = pieces.window(low, low + limit // 2), pieces.window(high - (limit - limit // 2), high)
-    return text_pieces.Pieces(
+        start = min(max(0, low - (limit - (high - low)) // 2), len(tokens) - limit)
+        return tokens.window(start, start + limit)
+    left, right = tokens.window(low, low + limit // 2), tokens.window(high - (limit - limit // 2), high)
+    return text_tokens.Tokens(
         np.concatenate([left.ids, right.ids]),
         np.concatenate([left.first, right.first + len(left)]),
         np.concatenate([left.starts, right.starts]),

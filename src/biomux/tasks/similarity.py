@@ -10,7 +10,7 @@ import numpy as np
 
 from biomux.document import Label
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import Example, Labels, Made, Reading
+from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput
 from biomux.tasks.task import Scores
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class Similarity:
         """Squared differences."""
         return "mean-squared-error"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
         """An example for each pair that has a number."""
-        made = Made()
+        made = ExampleSet()
         for document in documents:
             made.counts["documents"] += 1
             value = self._value(document, None)
@@ -75,7 +75,7 @@ class Similarity:
         """The document without labels."""
         return replace(document, labels=())
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
         """The pair."""
         found = text_inputs.pair(document, tokenizer, limit=limit, counts=Counter())
         return [] if found is None else [found]
@@ -83,7 +83,7 @@ class Similarity:
     def decode(
         self,
         document: Document,
-        readings: Sequence[Reading],  # noqa: ARG002
+        readings: Sequence[ModelInput],  # noqa: ARG002
         logits: Sequence[NDArray[np.float32]],
     ) -> Document:
         """The document with the number as a label."""

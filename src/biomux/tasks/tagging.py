@@ -15,7 +15,7 @@ import numpy as np
 
 from biomux.document import Span
 from biomux.errors import TrainingError
-from biomux.tasks.examples import MASKED, Example, Labels, Made, Reading
+from biomux.tasks.examples import MASKED, Example, ExampleSet, Labels, ModelInput
 from biomux.tasks.task import Scores
 from biomux.tasks.viterbi import BAN, search
 from biomux.text import sentences, words
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.tasks.auxiliary import Auxiliary
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 __all__ = ["MASKED", "Encoded", "Tagging", "best_sequence", "reading_ranges", "transitions", "types_in"]
 
@@ -48,7 +48,7 @@ class Encoded:
 class Tagging:
     """The tagging task of one head.
 
-    `learns` says which pieces of a word are trained on: its first, or all of them, as in paper C; answers are read off the first in
+    `learns` says which tokens of a word are trained on: its first, or all of them, as in paper C; answers are read off the first in
     either case. `longest` splits sentences of more words than that, as in paper B.
 
     >>> Tagging("bc5cdr", ("Chemical", "Disease")).labels
@@ -102,13 +102,13 @@ class Tagging:
         *,
         limit: int,
         auxiliaries: Sequence[Auxiliary] = (),
-    ) -> Made:
+    ) -> ExampleSet:
         """An example for each sentence, or for each window of one that is longer than the limit.
 
         In a long sentence each word is learned once: in the window whose core it is in; elsewhere it is context. `auxiliaries`
         label the same examples for their own heads.
         """
-        made, split = Made(), splitter(tokenizer)
+        made, split = ExampleSet(), splitter(tokenizer)
         for document in documents:
             ranges = reading_ranges(document, self.longest)
             made.counts["documents"] += 1
@@ -124,37 +124,37 @@ class Tagging:
 
     def _add(
         self,
-        made: Made,
-        pieces: Pieces,
+        made: ExampleSet,
+        tokens: Tokens,
         spans: Sequence[Span],
         *,
         limit: int,
         auxiliaries: Sequence[Auxiliary],
         source: tuple[str, int],
     ) -> None:
-        encoded = self.encode(spans, pieces)
+        encoded = self.encode(spans, tokens)
         tags = encoded.labels
         for reason, count in encoded.dropped.items():
             made.counts[f"mentions {reason}"] += count
-        for window in windows(len(pieces), limit=limit):
-            read, seen, own = pieces, tags, tags
-            if window.end - window.start < len(pieces):
+        for window in windows(len(tokens), limit=limit):
+            read, seen, own = tokens, tags, tags
+            if window.end - window.start < len(tokens):
                 made.counts["windows of long sentences"] += 1
-                chosen = slice(*np.searchsorted(pieces.first, (window.start, window.end)))
-                core = (pieces.first[chosen] >= window.core_start) & (pieces.first[chosen] < window.core_end)
-                read, seen = pieces.window(window.start, window.end), tags[chosen]
+                chosen = slice(*np.searchsorted(tokens.first, (window.start, window.end)))
+                core = (tokens.first[chosen] >= window.core_start) & (tokens.first[chosen] < window.core_end)
+                read, seen = tokens.window(window.start, window.end), tags[chosen]
                 own = np.where(core, seen, MASKED).astype(np.int32)
             labels = {self.name: self._learned(own, read)}
             labels |= {task.name: task.label(seen, own, self.scheme) for task in auxiliaries}
-            made.examples.append(Example(self.name, Reading(read), labels, source))
+            made.examples.append(Example(self.name, ModelInput(read), labels, source))
 
-    def _learned(self, tags: NDArray[np.int32], pieces: Pieces) -> Labels:
+    def _learned(self, tags: NDArray[np.int32], tokens: Tokens) -> Labels:
         if self.learns == "first":
             return Labels("word", tags)
-        copied = np.full(len(pieces), MASKED, dtype=np.int32)
+        copied = np.full(len(tokens), MASKED, dtype=np.int32)
         if len(tags):
-            copied[pieces.first[0] :] = np.repeat(tags, np.diff(np.append(pieces.first, len(pieces))))
-        return Labels("piece", copied)
+            copied[tokens.first[0] :] = np.repeat(tags, np.diff(np.append(tokens.first, len(tokens))))
+        return Labels("token", copied)
 
     def bare(self, document: Document) -> Document:
         """The document without spans, and without the relations between them."""
@@ -167,24 +167,24 @@ class Tagging:
         found = score(zip(gold, predicted, strict=True), matchings=("strict",))["strict"]
         return Scores("f1", {"f1": found.f1, "precision": found.precision, "recall": found.recall})
 
-    def encode(self, spans: Iterable[Span], pieces: Pieces) -> Encoded:
+    def encode(self, spans: Iterable[Span], tokens: Tokens) -> Encoded:
         """The label of each word. A mention that begins or ends inside a word takes the whole word, and that is counted."""
-        labels = np.zeros(pieces.words, dtype=np.int32)
+        labels = np.zeros(tokens.words, dtype=np.int32)
         dropped: Counter[str] = Counter()
-        taken = np.zeros(pieces.words, dtype=bool)
+        taken = np.zeros(tokens.words, dtype=bool)
         stride = 2 if self.scheme == "bio" else 4
         for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
             if span.type not in self.types:
                 continue
-            begin = int(np.searchsorted(pieces.ends, span.start, side="right"))
-            end = int(np.searchsorted(pieces.starts, span.end, side="left"))
+            begin = int(np.searchsorted(tokens.ends, span.start, side="right"))
+            end = int(np.searchsorted(tokens.starts, span.end, side="left"))
             if begin >= end:
                 dropped["no word at its place"] += 1
                 continue
             if taken[begin:end].any():
                 dropped["overlaps a longer one"] += 1
                 continue
-            if pieces.starts[begin] != span.start or pieces.ends[end - 1] != span.end:
+            if tokens.starts[begin] != span.start or tokens.ends[end - 1] != span.end:
                 dropped["widened to whole words"] += 1
             taken[begin:end] = True
             base = 1 + stride * self.types.index(span.type)
@@ -196,17 +196,17 @@ class Tagging:
                     labels[begin] = base + 3
         return Encoded(labels, dropped)
 
-    def decode(self, probabilities: NDArray[np.float32], pieces: Pieces, text: str) -> list[Span]:
-        """The entities of the most probable valid tag sequence. `text` is the whole text that the pieces are of.
+    def decode(self, probabilities: NDArray[np.float32], tokens: Tokens, text: str) -> list[Span]:
+        """The entities of the most probable valid tag sequence. `text` is the whole text that the tokens are of.
 
         An entity's score is the smallest probability among its words' tags. Brackets are brought into balance, and what has no letter or digit is
         dropped (`biomux.text.brackets`).
         """
         tags = best_sequence(probabilities, self.scheme)
-        return self.spans(tags, probabilities, pieces, text)
+        return self.spans(tags, probabilities, tokens, text)
 
     def spans(
-        self, tags: NDArray[np.intp], probabilities: NDArray[np.float32], pieces: Pieces, text: str
+        self, tags: NDArray[np.intp], probabilities: NDArray[np.float32], tokens: Tokens, text: str
     ) -> list[Span]:
         """The entities of a valid tag sequence."""
         found: list[Span] = []
@@ -223,7 +223,7 @@ class Tagging:
             while end < len(said) and said[end] and said[end] % stride not in opening:
                 end += 1
             type_ = self.types[(said[start] - 1) // stride]
-            place = balanced(text, int(pieces.starts[start]), int(pieces.ends[end - 1]))
+            place = balanced(text, int(tokens.starts[start]), int(tokens.ends[end - 1]))
             if place is not None:
                 found.append(Span(*place, type_, score=min(chosen[start:end]), head=self.name))
             start = end

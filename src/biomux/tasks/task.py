@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Document
-    from biomux.tasks.examples import Made, Reading, Unit
+    from biomux.tasks.examples import ExampleSet, ModelInput, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Task(Protocol):
     @property
     def objective(self) -> str: ...
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> Made:
+    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
         """What a model learns from, and what was counted on the way."""
 
     def bare(self, document: Document) -> Document:
@@ -61,10 +61,10 @@ class Task(Protocol):
 class Asking(Task, Protocol):
     """A task that makes its own readings; taggers alone do not, since all of them share the sentences' windows."""
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[Reading]:
+    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
         """The rows to read for a document."""
 
     def decode(
-        self, document: Document, readings: Sequence[Reading], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with what the logits say; they stand in the order of the readings."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from biomux.scoring import relations
 from biomux.scoring.answers import AnswerScores, score_answers
-from biomux.scoring.counts import Tally
+from biomux.scoring.counts import CountTally
 from biomux.scoring.means import Mean
 from biomux.scoring.numbers import score_numbers
 from biomux.tasks.task_rows import rows_of
@@ -100,7 +100,7 @@ class ClassFigures:
         self.left_out: Counter[str] = Counter()
         self._negative = frozenset() if task.several else frozenset(task.negative)
         self._documents = 0
-        self._texts, self._classes, self._unions = Tally(), Tally(), Tally()
+        self._texts, self._classes, self._unions = CountTally(), CountTally(), CountTally()
         self._example = Mean()
 
     def add(self, gold: Document, predicted: Document) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class RelationFigures:
         self.task = task
         self.left_out: Counter[str] = Counter()
         self._documents, self._pairs = 0, 0
-        self._tallies = {"candidates": Tally(), "undirected": Tally()}
+        self._tallies = {"candidates": CountTally(), "undirected": CountTally()}
 
     def add(self, gold: Document, predicted: Document) -> dict[str, Any]:
         self._documents += 1

@@ -1,6 +1,6 @@
-"""Pieces of much text at once: a string between two blanks is split once, however often it comes.
+"""Tokens of much text at once: a string between two blanks is split once, however often it comes.
 
-In BERT's tokenizers no piece crosses a blank, and how a word is split does not depend on its neighbours. So pieces put together from
+In BERT's tokenizers no token crosses a blank, and how a word is split does not depend on its neighbours. So tokens put together from
 remembered strings are the tokenizer's own, several times quicker where text repeats itself as a corpus does.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from biomux.text.tokens import SPACES, Pieces, split
+from biomux.text.tokens import SPACES, Tokens, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,11 +35,11 @@ class Remembering:
         self.tokenizer = tokenizer
         self._known: dict[str, Entry] = {}
 
-    def split(self, text: str, ranges: Sequence[Range]) -> list[Pieces]:
-        """The pieces of each range of a text; offsets are of the text."""
-        return [self._pieces(text[start:end], start) for start, end in ranges]
+    def split(self, text: str, ranges: Sequence[Range]) -> list[Tokens]:
+        """The tokens of each range of a text; offsets are of the text."""
+        return [self._tokens(text[start:end], start) for start, end in ranges]
 
-    def _pieces(self, text: str, at: int) -> Pieces:
+    def _tokens(self, text: str, at: int) -> Tokens:
         known = self._known
         ids: list[int] = []
         first: list[int] = []
@@ -59,7 +59,7 @@ class Remembering:
                     starts += [at + one for one in entry[2]]
                     ends += [at + one for one in entry[3]]
             at += len(string) + 1
-        return Pieces(*(np.array(column, dtype=np.int32) for column in (ids, first, starts, ends)))
+        return Tokens(*(np.array(column, dtype=np.int32) for column in (ids, first, starts, ends)))
 
     def _learn(self, string: str) -> Entry:
         encoding = self.tokenizer.encode(SPACES.sub(" ", string), add_special_tokens=False)
@@ -73,13 +73,13 @@ class Remembering:
         return entry
 
 
-def splitter(tokenizer: Tokenizer) -> Callable[[str, Sequence[Range]], list[Pieces]]:
+def splitter(tokenizer: Tokenizer) -> Callable[[str, Sequence[Range]], list[Tokens]]:
     """`biomux.text.tokens.split` of a tokenizer, with a memory where that gives the same."""
     return Remembering(tokenizer).split if may_remember(tokenizer) else partial(split, tokenizer)
 
 
 def may_remember(tokenizer: Tokenizer) -> bool:
-    """Whether it is one of BERT's, without added pieces that reach beyond their own characters."""
+    """Whether it is one of BERT's, without added tokens that reach beyond their own characters."""
     told = json.loads(tokenizer.to_str())
     parts = [(told.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
     added = told.get("added_tokens") or []

@@ -1,7 +1,7 @@
-"""Pieces: what an encoder reads, each with its place in the text.
+"""Tokens: what an encoder reads, each with its place in the text.
 
-A piece belongs to a word of the tokenizer's own splitting (white space and punctuation for BERT). Taggers speak about words:
-a word's first piece stands for it.
+A token belongs to a word of the tokenizer's own splitting (white space and punctuation for BERT). Taggers speak about words:
+a word's first token stands for it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """The pieces of one stretch of a text, without special ones.
+class Tokens:
+    """The tokens of one stretch of a text, without special ones.
 
-    `ids` are vocabulary indices; `first` are the indices of the pieces that begin a word; `starts` and `ends` are the characters
+    `ids` are vocabulary indices; `first` are the indices of the tokens that begin a word; `starts` and `ends` are the characters
     of each word in the document's text.
     """
 
@@ -42,23 +42,23 @@ class Pieces:
         """How many words there are."""
         return len(self.first)
 
-    def window(self, start: int, end: int) -> Pieces:
-        """Pieces `start` to `end`, end exclusive; words that begin among them."""
+    def window(self, start: int, end: int) -> Tokens:
+        """Tokens `start` to `end`, end exclusive; words that begin among them."""
         chosen = slice(*np.searchsorted(self.first, (start, end)))
-        return Pieces(self.ids[start:end], self.first[chosen] - start, self.starts[chosen], self.ends[chosen])
+        return Tokens(self.ids[start:end], self.first[chosen] - start, self.starts[chosen], self.ends[chosen])
 
 
 SPACES = re.compile("[\x00\x0b\x0c\x1c-\x1f\x85]")
 """White space, and NUL, that BERT's tokenizers delete as control characters, which would make one word of the two beside it."""
 
 
-def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Pieces]:
-    """The pieces of each range (a sentence, as a rule) of a text; offsets are of the text."""
+def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Tokens]:
+    """The tokens of each range (a sentence, as a rule) of a text; offsets are of the text."""
     return split_all(tokenizer, [(text, ranges)])
 
 
-def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Pieces]:
-    """The pieces of ranges of several texts, one after the other: one call of the tokenizer, which costs as much as many sentences."""
+def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
+    """The tokens of ranges of several texts, one after the other: one call of the tokenizer, which costs as much as many sentences."""
     cut: list[str] = []
     starts: list[int] = []
     for text, ranges in texts:
@@ -66,18 +66,18 @@ def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]
         cut += [spaced[start:end] for start, end in ranges]
         starts += [start for start, _ in ranges]
     encodings = tokenizer.encode_batch(cut, add_special_tokens=False)
-    return [_pieces(encoding, start) for encoding, start in zip(encodings, starts, strict=True)]
+    return [_tokens(encoding, start) for encoding, start in zip(encodings, starts, strict=True)]
 
 
-def _pieces(encoding: object, shift: int) -> Pieces:
+def _tokens(encoding: object, shift: int) -> Tokens:
     ids = np.array(encoding.ids, dtype=np.int32)  # type: ignore[attr-defined]
     if not len(ids):
         empty = np.zeros(0, dtype=np.int32)
-        return Pieces(ids, empty, empty, empty)
+        return Tokens(ids, empty, empty, empty)
     words = np.array(encoding.word_ids, dtype=np.int32)  # type: ignore[attr-defined]
     offsets = np.array(encoding.offsets, dtype=np.int32)  # type: ignore[attr-defined]
     begins = np.ones(len(ids), dtype=bool)
     begins[1:] = words[1:] != words[:-1]
     first = np.flatnonzero(begins).astype(np.int32)
     last = np.append(first[1:], len(ids)) - 1
-    return Pieces(ids, first, offsets[first, 0] + shift, offsets[last, 1] + shift)
+    return Tokens(ids, first, offsets[first, 0] + shift, offsets[last, 1] + shift)

@@ -1,6 +1,6 @@
 """Windows: how a text longer than an encoder is read whole.
 
-A sentence is a window of its own. One that is longer than the limit is read in several windows that overlap by half; each piece
+A sentence is a window of its own. One that is longer than the limit is read in several windows that overlap by half; each token
 is then answered by the window in which it stands farthest from an edge, so that what an entity is does not depend on where it is.
 """
 
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Pieces `start` to `end` are read together; the answer is kept for `core_start` to `core_end`."""
+    """Tokens `start` to `end` are read together; the answer is kept for `core_start` to `core_end`."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Window:
 
 
 def windows(size: int, *, limit: int) -> list[Window]:
-    """Windows over `size` pieces, none longer than `limit`; their cores follow each other without gap or overlap.
+    """Windows over `size` tokens, none longer than `limit`; their cores follow each other without gap or overlap.
 
     >>> windows(5, limit=8)
     [Window(start=0, end=5, core_start=0, core_end=5)]

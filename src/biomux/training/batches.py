@@ -29,7 +29,7 @@ class HeadTarget:
 
     | unit | rows | labels |
     |---|---|---|
-    | word, piece | places in the flattened rows | one each |
+    | word, token | places in the flattened rows | one each |
     | window | the place of its [CLS] | one each, or a row of 0 and 1, or a number |
     | answer | the place of its [CLS] | first and last place of the answer in the row, both 0 for none |
     | pair | four places: first and last word of each span | one each |
@@ -48,8 +48,8 @@ class LearnBatch:
     tasks: frozenset[str]
 
     @property
-    def pieces(self) -> int:
-        """How many pieces are read, without padding."""
+    def tokens(self) -> int:
+        """How many tokens are read, without padding."""
         return int(self.batch.mask.sum())
 
 
@@ -63,7 +63,7 @@ def epoch_batches(
     seed: int,
     most: int | None = None,
 ) -> list[list[int]]:
-    """The batches of an epoch, each a list of indices into `examples`: at most `budget` pieces with padding, and at most `most` examples."""
+    """The batches of an epoch, each a list of indices into `examples`: at most `budget` tokens with padding, and at most `most` examples."""
     generator = np.random.default_rng([seed, epoch])
     size = budget, most or len(examples)
     members = _members(examples, draw, seed)
@@ -200,7 +200,7 @@ def _cut(
 
 
 def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[int] = (0,)) -> LearnBatch:
-    """One batch from its examples. `seed` decides which pieces are hidden in examples that hide some."""
+    """One batch from its examples. `seed` decides which tokens are hidden in examples that hide some."""
     length = padded(max(example.reading.size for example in examples))
     read = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
     batch = lay_out([example.reading for example in read], length, specials, windows=range(len(read)))
@@ -224,13 +224,13 @@ def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.in
     if labels.unit == "window":
         return np.array([start], dtype=np.int64), values
     if labels.unit == "answer":
-        places = np.where(values < 0, 0, reading.pieces.first[values] + reading.begin)
+        places = np.where(values < 0, 0, reading.tokens.first[values] + reading.begin)
         return np.array([start], dtype=np.int64), places.reshape(1, 2)
     known = np.flatnonzero(values != MASKED)
     begin = start + reading.begin
-    if labels.unit == "piece":
+    if labels.unit == "token":
         return known + begin, values[known]
-    first = reading.pieces.first.astype(np.int64) + begin
+    first = reading.tokens.first.astype(np.int64) + begin
     if labels.unit == "pair":
         pairs = np.zeros((0, 4), dtype=np.int64) if reading.pairs is None else reading.pairs
         return first[pairs[known]], values[known]
@@ -240,9 +240,9 @@ def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.in
 def _masked(example: Example, seed: Sequence[int]) -> Example:
     if example.masking is None:
         return example
-    hidden, labels = example.masking.apply(example.pieces.ids, np.random.default_rng(list(seed)))
-    reading = replace(example.reading, pieces=replace(example.pieces, ids=hidden))
-    return replace(example, reading=reading, labels={**example.labels, example.task: Labels("piece", labels)})
+    hidden, labels = example.masking.apply(example.tokens.ids, np.random.default_rng(list(seed)))
+    reading = replace(example.reading, tokens=replace(example.tokens, ids=hidden))
+    return replace(example, reading=reading, labels={**example.labels, example.task: Labels("token", labels)})
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:

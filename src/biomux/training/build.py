@@ -16,7 +16,7 @@ from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import RecipeError, TrainingError
-from biomux.recipes.schema import Task as TaskPart
+from biomux.recipes.schema import TaskSettings as TaskPart
 from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.auxiliary import Auxiliary
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Document
-    from biomux.recipes.schema import Head, Recipe
+    from biomux.recipes.schema import HeadSettings, Recipe
     from biomux.tasks.examples import Example
     from biomux.tasks.task import Asking, Task
     from biomux.training.plan import Plan
@@ -258,7 +258,7 @@ def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
             ) from None
 
 
-def _default_head(task: Task, usual: Head) -> Head:
+def _default_head(task: Task, usual: HeadSettings) -> HeadSettings:
     """The model's head, unless it is none for what the task speaks about."""
     kind = DEFAULT_HEADS.get(task.kind) or ("pair-of-spans" if task.unit == "pair" else None)
     if kind is None and task.unit == "window" and usual.kind in ("bilstm", "crf"):
@@ -267,10 +267,10 @@ def _default_head(task: Task, usual: Head) -> Head:
 
 
 def _outputs(task: Task, tokenizer: Tokenizer) -> int:
-    return tokenizer.get_vocab_size() if task.unit == "piece" else len(task.labels)
+    return tokenizer.get_vocab_size() if task.unit == "token" else len(task.labels)
 
 
-def make_head(described: Head, encoder: Any, outputs: int) -> torch.nn.Module:
+def make_head(described: HeadSettings, encoder: Any, outputs: int) -> torch.nn.Module:
     """The head of a recipe on an encoder."""
     make = plugins.find(HEADS, described.kind, "heads")
     if make is None:

@@ -17,7 +17,7 @@ from biomux.scoring.calibration import thresholds
 from biomux.scoring.temperature import fit_temperature
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import reading_ranges
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
     from biomux.engine.entity_types import Curve
     from biomux.tasks.tagging import Tagging
-    from biomux.text.tokens import Pieces
+    from biomux.text.tokens import Tokens
 
 PRECISIONS = (*(step / 100 for step in range(50, 100)), 0.995)
 """The precisions for which a threshold is looked for."""
@@ -44,7 +44,7 @@ DIGITS = 4
 class Sentence:
     """What a head says about a sentence, and what it should say."""
 
-    pieces: Pieces
+    tokens: Tokens
     logits: NDArray[np.float32]
     labels: NDArray[np.int32]
     gold: frozenset[tuple[int, int, str]]
@@ -53,42 +53,42 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class TypeAnswers:
     """The mentions of a type that a head found: how sure it was, and whether each was right. `gold` is how many there are to find."""
 
     scores: tuple[float, ...] = ()
     right: tuple[bool, ...] = ()
     gold: int = 0
 
-    def __add__(self, other: Answers) -> Answers:
-        return Answers(self.scores + other.scores, self.right + other.right, self.gold + other.gold)
+    def __add__(self, other: TypeAnswers) -> TypeAnswers:
+        return TypeAnswers(self.scores + other.scores, self.right + other.right, self.gold + other.gold)
 
 
 def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> list[Sentence]:
     """The sentences of documents with a head's logits. Those that are longer than a window are left out."""
-    pieces: list[Pieces] = []
+    tokens: list[Tokens] = []
     texts: list[str] = []
     gold: list[list[tuple[int, int, str]]] = []
     labels: list[NDArray[np.int32]] = []
     for document in documents:
         ranges = reading_ranges(document, task.longest)
         for found, (start, end) in zip(
-            text_pieces.split(annotator.tokenizer, document.text, ranges), ranges, strict=True
+            text_tokens.split(annotator.tokenizer, document.text, ranges), ranges, strict=True
         ):
             if 0 < len(found) <= annotator.limit:
                 inside = [span for span in document.spans if span.start < end and start < span.end]
-                pieces.append(found)
+                tokens.append(found)
                 texts.append(document.text)
                 labels.append(task.encode(inside, found).labels)
                 gold.append([(span.start, span.end, span.type) for span in inside])
-    logits: list[NDArray[np.float32]] = [np.zeros((0, len(task.labels)), np.float32)] * len(pieces)
-    for batch in pack(pieces, specials=annotator.specials, budget=annotator.budget):
+    logits: list[NDArray[np.float32]] = [np.zeros((0, len(task.labels)), np.float32)] * len(tokens)
+    for batch in pack(tokens, specials=annotator.specials, budget=annotator.budget):
         rows = annotator.session.run(batch)[task.name]
         for member, part in zip(batch.windows, np.split(rows, np.cumsum(batch.words)[:-1]), strict=True):
             logits[int(member)] = part
     return [
         Sentence(one, said, wanted, frozenset(known), text)
-        for one, said, wanted, known, text in zip(pieces, logits, labels, gold, texts, strict=True)
+        for one, said, wanted, known, text in zip(tokens, logits, labels, gold, texts, strict=True)
     ]
 
 
@@ -102,19 +102,19 @@ def temperature(found: Sequence[Sentence]) -> float:
         return 1.0
 
 
-def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, Answers]:
+def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, TypeAnswers]:
     """Type → the mentions that a head finds."""
     scores: dict[str, list[float]] = {type_: [] for type_ in task.types}
     right: dict[str, list[bool]] = {type_: [] for type_ in task.types}
     for one in found:
-        for span in task.decode(softmax(one.logits, heat), one.pieces, one.text):
+        for span in task.decode(softmax(one.logits, heat), one.tokens, one.text):
             scores[span.type].append(min(1.0, round(span.score or 0.0, DIGITS)))
             right[span.type].append((span.start, span.end, span.type) in one.gold)
     gold = Counter(type_ for one in found for _, _, type_ in one.gold)
-    return {type_: Answers(tuple(scores[type_]), tuple(right[type_]), gold[type_]) for type_ in task.types}
+    return {type_: TypeAnswers(tuple(scores[type_]), tuple(right[type_]), gold[type_]) for type_ in task.types}
 
 
-def curve(given: Answers, *, at_least: int = AT_LEAST) -> Curve:
+def curve(given: TypeAnswers, *, at_least: int = AT_LEAST) -> Curve:
     """For each of PRECISIONS that is reached the lowest score that keeps it, and what is kept from there on; by rising score."""
     if not given.scores:
         return ()
@@ -127,7 +127,7 @@ def curve(given: Answers, *, at_least: int = AT_LEAST) -> Curve:
     return tuple(sorted(points.items()))
 
 
-def best_threshold(corpora: Sequence[Answers], *, at_least: int = AT_LEAST) -> float | None:
+def best_threshold(corpora: Sequence[TypeAnswers], *, at_least: int = AT_LEAST) -> float | None:
     """The score from which on the mean F1 over corpora is best, each counting alike; of equal ones the lowest. None if nothing was ever right.
 
     Fewer than `at_least` answers prove nothing: then it is 0, and all are kept.

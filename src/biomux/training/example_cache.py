@@ -23,8 +23,8 @@ from biomux.corpora import directory as directories
 from biomux.errors import BiomuxError
 from biomux.files import replaced_folder
 from biomux.formats import jsonl, of_path, stop
-from biomux.tasks.examples import Example, Labels, Masking, Reading
-from biomux.text.tokens import Pieces
+from biomux.tasks.examples import Example, Labels, Masking, ModelInput
+from biomux.text.tokens import Tokens
 from biomux.training.task_documents import corpora_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _packed(examples: Sequence[Example]) -> tuple[dict[str, NDArray[Any]], dict[
         "source": np.array([(index["s"][example.source[0]], example.source[1]) for example in examples]).reshape(-1, 2),
         "masking": np.array([masking[example.masking] for example in examples]),
     }
-    for part in ("pieces", "prefix"):
+    for part in ("tokens", "prefix"):
         found = [getattr(example.reading, part) for example in examples]
         for column in PIECES:
             arrays |= _joined(f"{part}/{column}", [None if one is None else getattr(one, column) for one in found])
@@ -137,22 +137,22 @@ def _unpacked(arrays: dict[str, NDArray[Any]], told: dict[str, Any]) -> list[Exa
     masks = [None if one is None else Masking(**one) for one in told["masks"]]
     parts = {
         part: zip(*(_split(arrays, f"{part}/{column}") for column in PIECES), strict=True)
-        for part in ("pieces", "prefix")
+        for part in ("tokens", "prefix")
     }
     heads = {head: _split(arrays, f"labels/{head}") for head in units}
     examples = []
-    for task, source, mask, pieces, prefix, pairs in zip(
+    for task, source, mask, tokens, prefix, pairs in zip(
         arrays["task"].tolist(),
         arrays["source"].tolist(),
         arrays["masking"].tolist(),
-        parts["pieces"],
+        parts["tokens"],
         parts["prefix"],
         _split(arrays, "pairs"),
         strict=True,
     ):
         values = {head: next(found) for head, found in heads.items()}
         labels = {head: Labels(units[head], one) for head, one in values.items() if one is not None}
-        reading = Reading(Pieces(*pieces), None if prefix[0] is None else Pieces(*prefix), pairs)
+        reading = ModelInput(Tokens(*tokens), None if prefix[0] is None else Tokens(*prefix), pairs)
         examples.append(Example(tasks[task], reading, labels, (sources[source[0]], source[1]), masks[mask]))
     return examples
 

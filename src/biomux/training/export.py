@@ -68,7 +68,7 @@ class Trained:
         edges = np.cumsum([0, *(len(task.labels) for task in self.tasks)]).tolist()
         return {task.name: (edges[place], edges[place + 1]) for place, task in enumerate(self.tasks)}
 
-    def graph(self, mix: quantization_check.Mix) -> bytes:
+    def graph(self, mix: quantization_check.PrecisionMix) -> bytes:
         """The graph in a mix of precisions."""
         try:
             made = onnx_graph.bert(self.encoder, self.config, self.heads, precision=mix.precision, keep=mix.keep)
@@ -98,7 +98,7 @@ def export(
     heads: Sequence[str] | None = None,
     overwrite: bool = False,
     listen: Callable[[str], None] = lambda _: None,
-) -> quantization_check.Gate:
+) -> quantization_check.QuantizationCheck:
     """Write the best weights of a run as a bundle; the folder appears under its name only when whole. Another bundle is replaced only with `overwrite`.
 
     `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
@@ -195,7 +195,7 @@ def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
         for name, value in weights.items()
         if name.startswith(prefix)
     }
-    # No window is longer than the limit and the two pieces around it: places beyond that are never read.
+    # No window is longer than the limit and the two tokens around it: places beyond that are never read.
     places = "embeddings.position_embeddings.weight"
     if places in encoder:
         encoder[places] = encoder[places][: limit + 2]
@@ -270,18 +270,20 @@ def _through_the_gate(
     tolerance: float,
     threads: int | None,
     listen: Callable[[str], None],
-) -> tuple[quantization_check.Gate, bytes]:
+) -> tuple[quantization_check.QuantizationCheck, bytes]:
     """What was measured, and the graph in the mix that was chosen."""
     mixes = quantization_check.ladder(int(trained.config["num_hidden_layers"]))
     unmeasured = tuple(task.name for task in trained.tasks if task.name not in documents)
     counts = {head: len(group) for head, group in documents.items()}
     if not documents:
         chosen = mixes[0] if precision == "int8" else quantization_check.FP32
-        return quantization_check.Gate(chosen.name, tolerance, unmeasured=unmeasured), trained.graph(chosen)
+        return quantization_check.QuantizationCheck(chosen.name, tolerance, unmeasured=unmeasured), trained.graph(
+            chosen
+        )
     listen(f"measuring fp32 on {sum(counts.values()):,} documents")
     graphs = {quantization_check.FP32.name: trained.graph(quantization_check.FP32)}
 
-    def measure(mix: quantization_check.Mix) -> dict[str, quantization_check.Counted]:
+    def measure(mix: quantization_check.PrecisionMix) -> dict[str, quantization_check.Counted]:
         if mix.name not in graphs:
             listen(f"measuring {mix.name}")
             graphs[mix.name] = trained.graph(mix)
@@ -300,7 +302,7 @@ def _through_the_gate(
         taken = found or quantization_check.FP32
     listen(f"taken: {taken.name}")
     fp32 = {head: one.f1 for head, one in exact.items()}
-    measured = quantization_check.Gate(
+    measured = quantization_check.QuantizationCheck(
         taken.name, tolerance, documents=counts, fp32=fp32, tried=tried, unmeasured=unmeasured
     )
     return measured, graphs[taken.name]
@@ -312,10 +314,10 @@ def _calibrated(
     documents: Mapping[str, Sequence[Document]],
     types: Mapping[str, Any],
     listen: Callable[[str], None],
-) -> tuple[dict[str, float], dict[tuple[str, str], calibrate.Answers], dict[str, Any]]:
+) -> tuple[dict[str, float], dict[tuple[str, str], calibrate.TypeAnswers], dict[str, Any]]:
     """The temperature of each head, what it finds of each of its types, and the plain types with their curves and thresholds."""
     temperatures = {task.name: 1.0 for task in tasks}
-    found: dict[tuple[str, str], calibrate.Answers] = {}
+    found: dict[tuple[str, str], calibrate.TypeAnswers] = {}
     if documents:
         listen("calibrating")
     for task in tasks:
@@ -329,7 +331,7 @@ def _calibrated(
     plain = {}
     for name, entry in types.items():
         behind = [found[source] for source in map(tuple, entry["sources"]) if source in found]
-        pooled = calibrate.curve(sum(behind, calibrate.Answers()))
+        pooled = calibrate.curve(sum(behind, calibrate.TypeAnswers()))
         measured: dict[str, Any] = {"calibration": pooled} if pooled else {}
         if behind:
             measured["threshold"] = calibrate.best_threshold(behind)
@@ -366,7 +368,7 @@ def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[lis
 def _table(
     trained: Trained,
     temperatures: Mapping[str, float],
-    answers: Mapping[tuple[str, str], calibrate.Answers],
+    answers: Mapping[tuple[str, str], calibrate.TypeAnswers],
     recipe: Recipe,
 ) -> dict[str, Any]:
     thresholds: dict[str, dict[str, float | None]] = {}

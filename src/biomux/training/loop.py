@@ -38,13 +38,13 @@ LEAST_SCALE = 1.0
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """How far a run is. `best` is the best development score so far; `waited` counts epochs since."""
 
     epoch: int = 0
     batch: int = 0
     step: int = 0
-    pieces: int = 0
+    tokens: int = 0
     seconds: float = 0.0
     best: float = -1.0
     waited: int = 0
@@ -52,7 +52,7 @@ class Progress:
 
 
 @dataclass
-class Run:
+class LoopInputs:
     """Everything that the loop needs."""
 
     folder: Path
@@ -65,7 +65,7 @@ class Run:
     journal: Callable[[dict[str, Any]], None]
     patience: int | None = None
     every: int = 1
-    progress: Progress = field(default_factory=Progress)
+    progress: TrainingProgress = field(default_factory=TrainingProgress)
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
     processes: Processes = field(default_factory=Processes)
     report_every: float = REPORT_EVERY
@@ -76,7 +76,7 @@ class Run:
         self.scaler = precision.scaler(precision.choose(self.settings.precision, device), device)
 
 
-def train(run: Run) -> Progress:
+def train(run: LoopInputs) -> TrainingProgress:
     """Train to the end, or on from the last checkpoint; Ctrl-C leaves a checkpoint to go on from."""
     settings, place = run.settings, run.folder / "checkpoints" / "last"
     torch.manual_seed(settings.seed)
@@ -92,7 +92,7 @@ def train(run: Run) -> Progress:
     found = checkpoint.find(place)
     if found:
         told, extra = checkpoint.load(found, model=run.model, optimizers=movers)
-        run.progress = Progress(**told)
+        run.progress = TrainingProgress(**told)
         with torch.no_grad():
             for name, value in average.items():
                 value.copy_(extra[name])
@@ -110,7 +110,7 @@ def train(run: Run) -> Progress:
             run.plan.draw,
             epoch=epoch,
             epochs=settings.epochs,
-            budget=settings.batch_pieces,
+            budget=settings.batch_tokens,
             most=settings.batch_examples,
             seed=settings.seed,
         )
@@ -140,13 +140,13 @@ def train(run: Run) -> Progress:
                         group["lr"] = rate * share
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
                 with held():
-                    losses, pieces = step(run, movers, chosen)
+                    losses, tokens = step(run, movers, chosen)
                     _follow(average, run.model, settings.ema)
                     progress.batch += len(chosen)
                     progress.step += 1
-                    progress.pieces += pieces
+                    progress.tokens += tokens
                     progress.seconds += time.monotonic() - begun
-                window.add(losses, pieces, time.monotonic() - begun)
+                window.add(losses, tokens, time.monotonic() - begun)
                 if window.seconds >= run.report_every or progress.batch >= len(batches):
                     run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
                 if time.monotonic() - saved > settings.checkpoint_minutes * 60:
@@ -166,9 +166,9 @@ def train(run: Run) -> Progress:
 
 
 def step(
-    run: Run, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
+    run: LoopInputs, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
 ) -> tuple[dict[str, float], int]:
-    """One update from one or several batches; gives the loss of each head per position, and the pieces read.
+    """One update from one or several batches; gives the loss of each head per position, and the tokens read.
 
     Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
     """
@@ -207,11 +207,11 @@ def step(
     run.model.zero_grad(set_to_none=True)
     for weight in run.weights.values():
         weight.grad = None
-    pieces = processes.total([sum(part.pieces for part in parts)])[0]
-    return {head: sums[head] / counts[head] for head in sums}, int(pieces)
+    tokens = processes.total([sum(part.tokens for part in parts)])[0]
+    return {head: sums[head] / counts[head] for head in sums}, int(tokens)
 
 
-def _move(run: Run, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
+def _move(run: LoopInputs, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
     """Clip the gradients and let the optimizers go a step. In fp16 a step whose gradients overflow is left out, and the scale made smaller."""
     scaler = run.scaler
     if scaler:
@@ -240,7 +240,7 @@ def _scale(scaler: torch.amp.GradScaler | None) -> dict[str, Tensor]:
     return {f"scaler/{name}": torch.tensor(float(kept[name])) for name in ("scale", "_growth_tracker")}
 
 
-def _not_a_number(run: Run, what: str) -> TrainingError:
+def _not_a_number(run: LoopInputs, what: str) -> TrainingError:
     return TrainingError(
         "BX403",
         f"{what} at step {run.progress.step}",
@@ -249,14 +249,14 @@ def _not_a_number(run: Run, what: str) -> TrainingError:
     )
 
 
-def _refuse_bad_weights(run: Run) -> None:
+def _refuse_bad_weights(run: LoopInputs) -> None:
     """A checkpoint that cannot be gone on from must not take the place of one that can."""
     for name, value in run.model.named_parameters():
         if value.requires_grad and not bool(torch.isfinite(value).all()):
             raise _not_a_number(run, f"a weight of {name!r} is not a number")
 
 
-def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
+def _losses(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
     """The loss of each head that the batch is annotated for, summed over its positions."""
     device = run.model.device
     found: dict[str, Tensor] = {}
@@ -280,7 +280,7 @@ def _losses(run: Run, part: LearnBatch) -> dict[str, Tensor]:
     return found
 
 
-def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
+def _total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
     """What is made smaller: the plan's mean of the weighted losses; `counts` are the positions of each head in the whole step."""
     positions = sum(counts.values())
     parts = []
@@ -296,7 +296,7 @@ def _total(run: Run, losses: Mapping[str, Tensor], counts: Mapping[str, float], 
     return torch.stack(parts).sum()
 
 
-def _judge(run: Run, average: dict[str, Tensor]) -> None:
+def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
     """Score the development data at an epoch's end; keep the best weights; stop when nothing got better for long enough."""
     with _weights(run.model, average):
         score = run.evaluate()
@@ -311,7 +311,7 @@ def _judge(run: Run, average: dict[str, Tensor]) -> None:
         run.progress.done = True
 
 
-def _average(run: Run) -> dict[str, Tensor]:
+def _average(run: LoopInputs) -> dict[str, Tensor]:
     """The running mean of the moving weights, if one is kept."""
     if not run.settings.ema:
         return {}
@@ -352,19 +352,19 @@ class _Window:
 
     def _empty(self) -> None:
         self.losses: dict[str, list[float]] = {}
-        self.pieces = 0
+        self.tokens = 0
         self.seconds = 0.0
 
-    def add(self, losses: dict[str, float], pieces: int, seconds: float) -> None:
+    def add(self, losses: dict[str, float], tokens: int, seconds: float) -> None:
         for head, loss in losses.items():
             self.losses.setdefault(head, []).append(loss)
-        self.pieces += pieces
+        self.tokens += tokens
         self.seconds += seconds
 
     def take(self) -> dict[str, Any]:
         told = {
             "losses": {head: round(sum(found) / len(found), 5) for head, found in self.losses.items()},
-            "pieces_per_second": round(self.pieces / max(self.seconds, 1e-9), 1),
+            "tokens_per_second": round(self.tokens / max(self.seconds, 1e-9), 1),
         }
         self._empty()
         return told

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Model(nn.Module):
     """One encoder, many heads.
 
-    An encoder maps ids and mask (and, where rows have two parts, `segments=`) to a vector for each piece. A head maps these
+    An encoder maps ids and mask (and, where rows have two parts, `segments=`) to a vector for each token. A head maps these
     features and the rows it is asked about to logits; `units` says what it speaks about, words unless given.
     """
 
@@ -97,13 +97,13 @@ class _Answers(Mapping[str, "NDArray[np.float32]"]):
 
 
 def rows_of(unit: Unit, batch: Batch) -> NDArray[np.int64]:
-    """What a head of that unit is asked about in a batch without labels: all words, pieces, windows, or the batch's pairs."""
+    """What a head of that unit is asked about in a batch without labels: all words, tokens, windows, or the batch's pairs."""
     if unit == "word":
         return batch.first
     if unit == "pair":
         return np.zeros((0, 4), dtype=np.int64) if batch.pairs is None else batch.pairs
     length = batch.ids.shape[1]
-    if unit == "piece":
+    if unit == "token":
         sizes = batch.mask.sum(axis=1)
         return np.concatenate([np.arange(1, size - 1) + row * length for row, size in enumerate(sizes)])
     starts: NDArray[np.int64] = np.arange(len(batch.ids), dtype=np.int64) * length

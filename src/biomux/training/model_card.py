@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from biomux.recipes.schema import Recipe
     from biomux.tasks.tagging import Tagging
-    from biomux.training.quantization_check import Gate
+    from biomux.training.quantization_check import QuantizationCheck
     from biomux.training.type_merging import Chosen
 
 LIMITS = """## Intended use and limits
@@ -35,7 +35,7 @@ def card(
     run: Path,
     recipe: Recipe,
     tasks: Sequence[Tagging],
-    gate: Gate,
+    gate: QuantizationCheck,
     temperatures: Mapping[str, float],
     *,
     graph_size: int,
@@ -103,7 +103,7 @@ def _types(chosen: Mapping[str, Chosen]) -> str:
     return said + "\n\n" + _table(("type", "rule", "heads", "mean F1", "next best rules", "threshold"), rows)
 
 
-def _scores(run: Path, gate: Gate) -> str:
+def _scores(run: Path, gate: QuantizationCheck) -> str:
     if not gate.fp32:
         said = f"Not measured at export: what {gate.chosen} costs is unknown, and scores are not calibrated."
         trained = _json(run / "scores.json").get("tasks", {})
@@ -139,7 +139,7 @@ def _training(run: Path, recipe: Recipe) -> str:
     counts = _json(run / "counts.json").get("examples", {})
     loop = recipe.loop
     said = (
-        f"Regime `{recipe.regime.kind}`, at most {loop.epochs} {'epoch' if loop.epochs == 1 else 'epochs'}, batches of {loop.batch_pieces} tokens, "
+        f"Regime `{recipe.regime.kind}`, at most {loop.epochs} {'epoch' if loop.epochs == 1 else 'epochs'}, batches of {loop.batch_tokens} tokens, "
         f"{loop.optimizer} with a learning rate of {loop.learning_rate:g}, seed {loop.seed}. Sentences that also occur in held-out parts were "
         f"{_LEAKS[recipe.leaks]}."
     )

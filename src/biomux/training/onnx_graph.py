@@ -1,8 +1,8 @@
 """The graph of a bundle, written node by node: the encoder once, then all heads as one matrix.
 
 It is written here, not traced, so that it holds a dozen kinds of nodes and nothing else, whatever the versions of torch and its
-exporter. Inputs: `ids` and `mask` (windows × length), `first` (places of words' first pieces in the flattened rows). Output: `logits`
-(words × all heads' labels side by side). What a head does not read is not computed: the last layer, after its attention, is of words' first pieces only.
+exporter. Inputs: `ids` and `mask` (windows × length), `first` (places of words' first tokens in the flattened rows). Output: `logits`
+(words × all heads' labels side by side). What a head does not read is not computed: the last layer, after its attention, is of words' first tokens only.
 
 Weights in int8 are symmetric, a scale for each output column. Activations are rounded to int8 row by row, each row by its own
 largest value: what one word's answer is does not depend on which others it is computed with, as it would with one scale for all.
@@ -136,7 +136,7 @@ def bert(
         name = f"encoder.layer.{layer}"
         context = _attention(graph, hidden, bias, state, name, config, precision)
         if layer == layers - 1:
-            # From here on pieces no longer read each other, and only words' first ones are read.
+            # From here on tokens no longer read each other, and only words' first ones are read.
             context, hidden = (_first(graph, rows, config) for rows in (context, hidden))
         hidden = _rest(graph, context, hidden, state, name, epsilon, precision)
     rows = hidden
@@ -190,7 +190,7 @@ def _embed(graph: Graph, state: Mapping[str, Floats], epsilon: float, precision:
             "Cast", graph.add("Gather", graph.constant(whole, "embeddings.words"), "ids", axis=0), to=TensorProto.FLOAT
         )
         words = graph.add("Mul", picked, graph.add("Gather", graph.constant(scale, "embeddings.scale"), "ids", axis=0))
-    # Every piece is of the first segment: its vector is the same everywhere and stands in the positions' table.
+    # Every token is of the first segment: its vector is the same everywhere and stands in the positions' table.
     places = state["embeddings.position_embeddings.weight"] + state["embeddings.token_type_embeddings.weight"][0]
     zero, one = graph.constant(np.array([0], np.int64)), graph.constant(np.array([1], np.int64))
     length = graph.add("Gather", graph.add("Shape", "ids"), one, axis=0)
@@ -200,7 +200,7 @@ def _embed(graph: Graph, state: Mapping[str, Floats], epsilon: float, precision:
 
 
 def _mask(graph: Graph) -> str:
-    """What is added to attention scores: nothing for a piece, a large negative number for padding."""
+    """What is added to attention scores: nothing for a token, a large negative number for padding."""
     kept = graph.add("Cast", "mask", to=TensorProto.FLOAT)
     away = graph.add(
         "Mul",
@@ -220,7 +220,7 @@ def _attention(
     config: Mapping[str, Any],
     precision: Precision,
 ) -> str:
-    """What each piece reads of the others of its window."""
+    """What each token reads of the others of its window."""
     width, heads = int(config["hidden_size"]), int(config["num_attention_heads"])
     depth = width // heads
     inner = f"{name}.attention.self"
@@ -241,7 +241,7 @@ def _attention(
 
 
 def _first(graph: Graph, rows: str, config: Mapping[str, Any]) -> str:
-    """The rows of words' first pieces, of all windows one after the other."""
+    """The rows of words' first tokens, of all windows one after the other."""
     flat = graph.add("Reshape", rows, graph.constant(np.array([-1, int(config["hidden_size"])], np.int64)))
     out: str = graph.add("Gather", flat, "first", axis=0)
     return out
@@ -256,7 +256,7 @@ def _rest(
     epsilon: float,
     precision: Precision,
 ) -> str:
-    """A layer after its attention: piece by piece."""
+    """A layer after its attention: token by token."""
     attended = _dense(graph, context, state, f"{name}.attention.output.dense", precision)
     hidden = graph.normalise(graph.add("Add", attended, hidden), state, f"{name}.attention.output.LayerNorm", epsilon)
     wide = graph.add("Gelu", _dense(graph, hidden, state, f"{name}.intermediate.dense", precision))

@@ -71,7 +71,7 @@ def of_plan(
             "BX305",
             "optimizers per task cannot accumulate batches, which may be of different tasks",
             where="loop → accumulate",
-            hint="set it to 1, and batch_pieces higher",
+            hint="set it to 1, and batch_tokens higher",
         )
     heads = [objective.head for objective in plan.objectives]
 

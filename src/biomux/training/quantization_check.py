@@ -58,7 +58,7 @@ RULE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class PrecisionMix:
     """Precisions of the encoder's matrices: all of one, but for those in `keep`, which are fp32."""
 
     name: str
@@ -66,29 +66,29 @@ class Mix:
     keep: frozenset[str] = frozenset()
 
 
-FP32 = Mix("fp32", "fp32")
+FP32 = PrecisionMix("fp32", "fp32")
 
 
-def ladder(layers: int) -> tuple[Mix, ...]:
+def ladder(layers: int) -> tuple[PrecisionMix, ...]:
     """Mixes with int8, the fastest first."""
     outputs = {matrices(layer)[3] for layer in range(layers)} | {"heads.0"}
     last = outputs | set(matrices(layers - 1))
     half = last | {name for layer in range(layers // 2, layers) for name in matrices(layer)} | {"embeddings.words"}
     return (
-        Mix("int8", "int8"),
-        Mix("int8, feed-forward outputs fp32", "int8", frozenset(outputs)),
-        Mix("int8, feed-forward outputs and last layer fp32", "int8", frozenset(last)),
-        Mix("int8, feed-forward outputs, second half and pieces fp32", "int8", frozenset(half)),
+        PrecisionMix("int8", "int8"),
+        PrecisionMix("int8, feed-forward outputs fp32", "int8", frozenset(outputs)),
+        PrecisionMix("int8, feed-forward outputs and last layer fp32", "int8", frozenset(last)),
+        PrecisionMix("int8, feed-forward outputs, second half and tokens fp32", "int8", frozenset(half)),
     )
 
 
-def named(name: str, *, layers: int) -> Mix:
+def named(name: str, *, layers: int) -> PrecisionMix:
     """The mix of that name."""
     return next(mix for mix in (FP32, *ladder(layers)) if mix.name == name)
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class HeadLoss:
     """What a head loses: `points` of F1, with the standard error of that difference, both from the same documents.
 
     `low` is the least that it loses in 95 of 100 resampled sets of documents; `p` is the share of sets in which it loses nothing.
@@ -101,11 +101,11 @@ class Loss:
     p: float = 1.0
 
 
-Losses = Mapping[str, Loss]
+Losses = Mapping[str, HeadLoss]
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class QuantizationCheck:
     """What was measured: strict F1 (0..1) of each head at fp32, and its loss with each mix that was tried, the last of which was taken.
 
     `limit` is the most documents of a head that were read; None if all were.
@@ -121,9 +121,9 @@ class Gate:
     unmeasured: tuple[str, ...] = ()
 
     @property
-    def losses(self) -> dict[str, Loss]:
+    def losses(self) -> dict[str, HeadLoss]:
         """What each head loses with the chosen mix."""
-        return dict(self.tried[-1][1]) if self.tried else {head: Loss(f1) for head, f1 in self.fp32.items()}
+        return dict(self.tried[-1][1]) if self.tried else {head: HeadLoss(f1) for head, f1 in self.fp32.items()}
 
     @property
     def doubtful(self) -> tuple[str, ...]:
@@ -155,12 +155,12 @@ class Gate:
 
 
 def choose(
-    mixes: Sequence[Mix],
+    mixes: Sequence[PrecisionMix],
     reference: Mapping[str, Counted],
-    measure: Callable[[Mix], Mapping[str, Counted]],
+    measure: Callable[[PrecisionMix], Mapping[str, Counted]],
     *,
     tolerance: float = TOLERANCE,
-) -> tuple[Mix | None, tuple[tuple[str, Losses], ...]]:
+) -> tuple[PrecisionMix | None, tuple[tuple[str, Losses], ...]]:
     """The first mix that `RULE` lets pass, None if there is none; and what was measured on the way."""
     tried: list[tuple[str, Losses]] = []
     for mix in mixes:
@@ -171,12 +171,12 @@ def choose(
     return None, tuple(tried)
 
 
-def losses(reference: Mapping[str, Counted], found: Mapping[str, Counted]) -> dict[str, Loss]:
+def losses(reference: Mapping[str, Counted], found: Mapping[str, Counted]) -> dict[str, HeadLoss]:
     """What each head loses, from its counts at fp32 and with a mix, on the same documents in the same order."""
     return {head: loss(rows, found[head]) for head, rows in reference.items()}
 
 
-def loss(reference: Counted, found: Counted) -> Loss:
+def loss(reference: Counted, found: Counted) -> HeadLoss:
     """What a head loses.
 
     >>> exact = np.array([[2, 0, 0]] * 50)
@@ -186,10 +186,12 @@ def loss(reference: Counted, found: Counted) -> Loss:
     """
     f1 = float(figure(found.sum(axis=0).astype(np.float64)))
     if np.array_equal(reference, found):
-        return Loss(f1)
+        return HeadLoss(f1)
     told = compare(reference, found, samples=SAMPLES, level=0.9)
     side = told.p_bootstrap / 2
-    return Loss(f1, 100 * told.difference, 100 * told.error, 100 * told.low, side if told.difference > 0 else 1 - side)
+    return HeadLoss(
+        f1, 100 * told.difference, 100 * told.error, 100 * told.low, side if told.difference > 0 else 1 - side
+    )
 
 
 def beyond(found: Losses, tolerance: float) -> list[str]:
@@ -259,7 +261,7 @@ def _counts(annotator: Annotator, head: str, gold: Sequence[Document]) -> Counte
     return rows
 
 
-def _rounded(loss: Loss) -> dict[str, float]:
+def _rounded(loss: HeadLoss) -> dict[str, float]:
     return {
         "f1": round(100 * loss.f1, 2),
         "loss": round(loss.points, 3),

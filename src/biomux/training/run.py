@@ -55,7 +55,7 @@ def start(
     directory: Path | None = None,
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
     report_every: float = loop.REPORT_EVERY,
-) -> loop.Progress:
+) -> loop.TrainingProgress:
     """Train a recipe into a folder; a folder with an unfinished run of the same recipe is gone on with."""
     place = device.choose(recipe.loop.device)
     precision.choose(recipe.loop.precision, place)  # refused before there is a folder
@@ -84,7 +84,7 @@ def _run(
     journal: Callable[[dict[str, Any]], None],
     processes: Processes,
     report_every: float,
-) -> loop.Progress:
+) -> loop.TrainingProgress:
     begun = time.monotonic()
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
@@ -107,7 +107,7 @@ def _run(
         {
             "event": "examples",
             "number": len(built.examples),
-            "pieces": sum(len(example.pieces) for example in built.examples),
+            "tokens": sum(len(example.tokens) for example in built.examples),
             "seconds": round(time.monotonic() - begun, 1),
         }
     )
@@ -118,7 +118,7 @@ def _run(
         found = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1) if processes.first else 0.0
         return processes.say(found)
 
-    run = loop.Run(
+    run = loop.LoopInputs(
         folder,
         built.model,
         built.plan,
@@ -206,7 +206,7 @@ def held(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def resume(folder: Path, **options: Any) -> loop.Progress:
+def resume(folder: Path, **options: Any) -> loop.TrainingProgress:
     """Go on with the run in a folder."""
     return start(of_run(folder), folder, **options)
 

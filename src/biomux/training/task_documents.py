@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.document import Document
-    from biomux.recipes.schema import Recipe, Task
+    from biomux.recipes.schema import Recipe, TaskSettings
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Library:
     most: int | None = None
     kept: dict[tuple[tuple[str, ...], str], list[Document]] = field(default_factory=dict)
 
-    def part(self, task: Task, split: str) -> list[Document]:
+    def part(self, task: TaskSettings, split: str) -> list[Document]:
         """The documents of one split of a task's corpora."""
         names = corpora_of(task)
         if (names, split) not in self.kept:
@@ -32,7 +32,7 @@ class Library:
             self.kept[names, split] = spread(joined(*read), self.most)
         return self.kept[names, split]
 
-    def training(self, name: str, task: Task) -> list[Document]:
+    def training(self, name: str, task: TaskSettings) -> list[Document]:
         """The documents that a task is trained on: its splits, one after the other."""
         found = [document for split in task.train for document in self.part(task, split)]
         if not found:
@@ -45,7 +45,7 @@ class Library:
         return found
 
 
-def corpora_of(task: Task) -> tuple[str, ...]:
+def corpora_of(task: TaskSettings) -> tuple[str, ...]:
     """The corpora that a task reads, as `corpora.load` takes them; the first one with the types that the task keeps of it."""
     first = f"{task.corpus}[{','.join(task.types)}]" if task.types and not task.also else task.corpus
     return (first, *task.also)

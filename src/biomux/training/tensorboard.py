@@ -23,7 +23,7 @@ def writer(folder: Path) -> Callable[[dict[str, Any]], None]:
             step = event["step"]
             for name, loss in event["losses"].items():
                 target.add_scalar(f"loss/{name}", loss, step)
-            target.add_scalar("pieces_per_second", event["pieces_per_second"], step)
+            target.add_scalar("tokens_per_second", event["tokens_per_second"], step)
         elif event["event"] == "scores":
             for name, score in event["scores"].items():
                 target.add_scalar(f"development/{name}", score, step)

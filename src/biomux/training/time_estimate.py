@@ -31,7 +31,7 @@ SCORED = 20
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would do. `sizes` gives each task's examples and pieces, `epochs` the steps and pieces of each epoch."""
+    """What a run would do. `sizes` gives each task's examples and tokens, `epochs` the steps and tokens of each epoch."""
 
     counts: Mapping[str, Counter[str]]
     sizes: Mapping[str, tuple[int, int]]
@@ -62,7 +62,7 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
             built.plan.draw,
             epoch=epoch,
             epochs=settings.epochs,
-            budget=settings.batch_pieces,
+            budget=settings.batch_tokens,
             most=settings.batch_examples,
             seed=settings.seed,
         )
@@ -74,7 +74,7 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
         for batches in epochs
     ]
     with tempfile.TemporaryDirectory() as folder:
-        run = loop.Run(
+        run = loop.LoopInputs(
             Path(folder),
             built.model,
             built.plan,
@@ -88,8 +88,8 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
     rounds = -(-settings.epochs // recipe.development.every) + 1 if built.development else 0
     sizes: dict[str, tuple[int, int]] = {}
     for example in built.examples:
-        number, pieces = sizes.get(example.task, (0, 0))
-        sizes[example.task] = number + 1, pieces + len(example.pieces)
+        number, tokens = sizes.get(example.task, (0, 0))
+        sizes[example.task] = number + 1, tokens + len(example.tokens)
     moving = [one for one in built.model.parameters() if one.requires_grad]
     speed = measured / max(seconds, 1e-9)
     return Estimate(
@@ -102,26 +102,26 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
         development=sum(map(len, built.development.values())),
         measured=measured,
         speed=speed,
-        seconds=sum(pieces for _, pieces in per_epoch) / speed,
+        seconds=sum(tokens for _, tokens in per_epoch) / speed,
         scoring=rounds * _scoring(built),
     )
 
 
-def _steps(run: loop.Run, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
-    """Pieces and seconds of some steps."""
+def _steps(run: loop.LoopInputs, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
+    """Tokens and seconds of some steps."""
     movers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights)
     size = run.settings.accumulate
     steps = [batches[at : at + size] for at in range(0, len(batches), size)]
     run.model.train()
     loop.step(run, movers, steps[0])
-    pieces, seconds = 0, 0.0
+    tokens, seconds = 0, 0.0
     for chosen in steps:
         begun = time.perf_counter()
-        pieces += loop.step(run, movers, chosen)[1]
+        tokens += loop.step(run, movers, chosen)[1]
         seconds += time.perf_counter() - begun
         if seconds >= measure:
             break
-    return pieces, seconds
+    return tokens, seconds
 
 
 def _scoring(built: Built) -> float:

@@ -55,7 +55,7 @@ def choose(
     chosen = Chosen(next(iter(rules.values())), table)
     best = max(rules, key=chosen.mean)
     answers = _answers(name, rules[best], sources, development)
-    curve = calibrate.curve(sum(answers, calibrate.Answers()))
+    curve = calibrate.curve(sum(answers, calibrate.TypeAnswers()))
     return replace(chosen, merge=replace(rules[best], curve=curve, threshold=calibrate.best_threshold(answers)))
 
 
@@ -129,7 +129,7 @@ def _only(document: Document, types: set[str], name: str) -> Document:
 
 def _answers(
     name: str, rule: Merge, sources: Sequence[Source], development: Mapping[str, Sequence[tuple[Document, Document]]]
-) -> list[calibrate.Answers]:
+) -> list[calibrate.TypeAnswers]:
     """What the rule finds in the development documents of each corpus of the type."""
     corpora = []
     for head in dict.fromkeys(head for head, _ in sources):
@@ -143,7 +143,7 @@ def _answers(
             for span in merge(said.spans, [rule]):
                 scores.append(span.score or 0.0)
                 right.append((span.start, span.end) in places)
-        corpora.append(calibrate.Answers(tuple(scores), tuple(right), wanted))
+        corpora.append(calibrate.TypeAnswers(tuple(scores), tuple(right), wanted))
     return corpora
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.cli.ui.display import note, sentence
 from biomux.errors import BiomuxError, DocumentError, FormatError, UnreadableError
-from biomux.formats import Tally
+from biomux.formats import LossTally
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,7 +77,7 @@ class Deletions:
             note(f"withdrawn by the source, so not documents: {self.count:,} ({', '.join(self.first)}{rest})")
 
 
-class Losses(Tally):
+class Losses(LossTally):
     """Takes what the target cannot hold, and tells it at the end; with `strict`, that there is any is an error. A log keeps each."""
 
     def __init__(self, *, strict: bool, at_once: bool, log: BinaryIO | None = None) -> None:

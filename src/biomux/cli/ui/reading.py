@@ -26,7 +26,7 @@ SHOWN = 5
 
 
 @dataclass
-class Reading:
+class CountingReader:
     """Reads sources one after the other and keeps count.
 
     With `skipping`, errors are taken by `on_error`, and a document that `goal`, the target format, cannot hold at all is one too. A file

@@ -26,7 +26,7 @@ QUICK_SEEDS = 2
 
 
 class Course:
-    """How far a study is, and how long the rest may take: by the pieces of members that are like those to come, else by the mean."""
+    """How far a study is, and how long the rest may take: by the tokens of members that are like those to come, else by the mean."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = {member.name: member for member in members}
@@ -114,18 +114,18 @@ def show_plan(planned: Sequence[Planned]) -> None:
             "+".join(one.member.recipe.tasks),
             one.examples,
             one.steps,
-            one.pieces,
+            one.tokens,
             duration(one.seconds),
             duration(one.scoring),
             "done" if one.known else "",
         ]
         for one in planned
     ]
-    table(["run", "tasks", "examples", "steps", "pieces", "training", "scoring", ""], rows, title="runs")
+    table(["run", "tasks", "examples", "steps", "tokens", "training", "scoring", ""], rows, title="runs")
     waiting = [one for one in planned if not one.known]
     training, scoring = sum(one.seconds for one in waiting), sum(one.scoring for one in waiting)
     print(
-        f"\n{len(planned)} runs, {len(planned) - len(waiting)} done; {sum(one.pieces for one in waiting):,} pieces to read; "
+        f"\n{len(planned)} runs, {len(planned) - len(waiting)} done; {sum(one.tokens for one in waiting):,} tokens to read; "
         f"estimated time: {duration(training)} of training and about {duration(scoring)} of scoring"
     )
 

@@ -34,7 +34,7 @@ class State:
         if event["event"] == "step":
             self.losses |= event["losses"]
             self.step, self.total, self.epoch = event["step"], event["total"], event["epoch"]
-            self.speed = event["pieces_per_second"]
+            self.speed = event["tokens_per_second"]
             self._begun = self._begun or (event["step"], event["seconds"])
             self._now = event["seconds"]
         elif event["event"] == "scores":
@@ -50,7 +50,7 @@ class State:
     def head(self) -> str:
         """Where it is, how fast, how long still."""
         left = "" if self.left is None else f", {duration(self.left)} left"
-        return f"step {self.step:,} of {self.total:,}, {self.speed:,.0f} pieces/s{left}"
+        return f"step {self.step:,} of {self.total:,}, {self.speed:,.0f} tokens/s{left}"
 
 
 class Lines:
@@ -71,7 +71,7 @@ def _line(event: dict[str, Any], state: State) -> str | None:
     if kind == "start":
         return "going on from the last checkpoint" if event["resumed"] else "beginning"
     if kind == "examples":
-        return f"{event['number']:,} examples of {event['pieces']:,} pieces"
+        return f"{event['number']:,} examples of {event['tokens']:,} tokens"
     if kind == "step":
         losses = " ".join(f"{name} {loss:.4f}" for name, loss in sorted(event["losses"].items()))
         return f"{state.head()}; loss: {losses}"

@@ -21,7 +21,7 @@ from biomux.tasks.tagging import Tagging
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from biomux.engine.bundle.onnx_check import Facts
+    from biomux.engine.bundle.onnx_check import GraphFacts
     from biomux.engine.entity_types import Curve, Merge
 
 MOST_HEADS = 256
@@ -49,7 +49,7 @@ class HeadTable:
     thresholds: dict[entity_types.Source, float | None]
 
 
-def heads(content: bytes, facts: Facts, *, where: str = "heads.json") -> HeadTable:
+def heads(content: bytes, facts: GraphFacts, *, where: str = "heads.json") -> HeadTable:
     """The table of heads, where it fits the graph."""
     table = Fields.of(parse(content, where), where=where, code="BX511")
     tasks, columns, temperatures = [], {}, {}
@@ -83,7 +83,7 @@ def heads(content: bytes, facts: Facts, *, where: str = "heads.json") -> HeadTab
     limit = table.whole("limit", low=SHORTEST_LIMIT, high=LONGEST_LIMIT)
     table.end()
     if padded(limit + 2) > facts.positions:
-        table.refuse(f"windows of {limit} pieces do not fit the encoder's {facts.positions} positions", code="BX514")
+        table.refuse(f"windows of {limit} tokens do not fit the encoder's {facts.positions} positions", code="BX514")
     return HeadTable(tuple(tasks), columns, temperatures, specials, limit, thresholds)
 
 
@@ -112,11 +112,11 @@ def _thresholds(fields: Fields, task: Tagging) -> dict[entity_types.Source, floa
     return {(task.name, type_): None if score is None else float(score) for type_, score in found}
 
 
-def _specials(fields: Fields, facts: Facts) -> Specials:
+def _specials(fields: Fields, facts: GraphFacts) -> Specials:
     values = [fields.whole(name, low=0, high=1 << 31) for name in ("pad", "before", "after")]
     fields.end()
     if max(values) >= facts.vocabulary:
-        fields.refuse(f"a special piece lies outside the {facts.vocabulary} of the encoder", code="BX518")
+        fields.refuse(f"a special token lies outside the {facts.vocabulary} of the encoder", code="BX518")
     return Specials(*values)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from biomux.engine.bundle.protobuf import Field, Fields, Message, Place, Reader
+from biomux.engine.bundle.protobuf import Field, Fields, Message, Place, ProtobufReader
 
 LARGEST_GRAPH = 512 * 1024 * 1024
 MOST_NODES = 10_000
@@ -68,8 +68,8 @@ PLACES_TABLE = "embeddings.places"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the rest of a bundle must fit: rows of the pieces' table and of the positions' table, columns of the output."""
+class GraphFacts:
+    """What the rest of a bundle must fit: rows of the tokens' table and of the positions' table, columns of the output."""
 
     vocabulary: int
     positions: int
@@ -78,9 +78,9 @@ class Facts:
     constants: int
 
 
-def check(content: bytes, *, name: str = "graph.onnx") -> Facts:
+def check(content: bytes, *, name: str = "graph.onnx") -> GraphFacts:
     """Refuse a graph that is not as ours are; gives what the rest of the bundle must fit."""
-    reader = Reader(content, name)
+    reader = ProtobufReader(content, name)
     if len(content) > LARGEST_GRAPH:
         reader.refuse("BX529", f"the graph has {len(content)} bytes; at most {LARGEST_GRAPH} are allowed")
     model = reader.message((0, len(content)), _MODEL, "the model")
@@ -101,10 +101,10 @@ def check(content: bytes, *, name: str = "graph.onnx") -> Facts:
     tables = [shapes.get(name) for name in (WORDS_TABLE, PLACES_TABLE)]
     if tables[0] is None or tables[1] is None or any(table is None or len(table) != 2 for table in tables):
         reader.refuse("BX532", f"the graph lacks the tables {WORDS_TABLE} and {PLACES_TABLE}")
-    return Facts(tables[0][0], tables[1][0], labels, len(nodes), len(constants))
+    return GraphFacts(tables[0][0], tables[1][0], labels, len(nodes), len(constants))
 
 
-def _versions(reader: Reader, model: Message) -> None:
+def _versions(reader: ProtobufReader, model: Message) -> None:
     opsets = [reader.message(place, _OPSET, "an operator set") for place in model.places.get("opset", [])]
     stated = [(reader.text(one.place("domain"), longest=LONGEST_NAME), one.number("version")) for one in opsets]
     if model.number("ir_version") != IR_VERSION or stated != [("", OPSET)]:
@@ -114,7 +114,7 @@ def _versions(reader: Reader, model: Message) -> None:
         )
 
 
-def _metadata(reader: Reader, places: list[Place]) -> None:
+def _metadata(reader: ProtobufReader, places: list[Place]) -> None:
     if len(places) > MOST_METADATA or any(end - begin > LONGEST_METADATA for begin, end in places):
         reader.refuse(
             "BX530", f"the graph has metadata beyond {MOST_METADATA} entries of {LONGEST_METADATA} bytes each"
@@ -123,7 +123,7 @@ def _metadata(reader: Reader, places: list[Place]) -> None:
         reader.message(place, _ENTRY, "a metadata entry")
 
 
-def _constants(reader: Reader, places: list[Place]) -> dict[str, tuple[int, ...]]:
+def _constants(reader: ProtobufReader, places: list[Place]) -> dict[str, tuple[int, ...]]:
     """The shapes of constants."""
     shapes: dict[str, tuple[int, ...]] = {}
     for place in places:
@@ -143,7 +143,7 @@ def _constants(reader: Reader, places: list[Place]) -> dict[str, tuple[int, ...]
     return shapes
 
 
-def _ends(reader: Reader, graph: Message, constants: dict[str, tuple[int, ...]]) -> int:
+def _ends(reader: ProtobufReader, graph: Message, constants: dict[str, tuple[int, ...]]) -> int:
     """Check inputs and output; gives the columns of the output."""
     inputs = [_value(reader, place) for place in graph.places.get("input", [])]
     outputs = [_value(reader, place) for place in graph.places.get("output", [])]
@@ -156,7 +156,7 @@ def _ends(reader: Reader, graph: Message, constants: dict[str, tuple[int, ...]])
     return shape[1]
 
 
-def _value(reader: Reader, place: Place) -> tuple[str, int, list[int]]:
+def _value(reader: ProtobufReader, place: Place) -> tuple[str, int, list[int]]:
     """Name, type and dimensions of an input or output; a dimension with a name instead of a size is 0."""
     value = reader.message(place, _VALUE, "an input or output")
     name = reader.text(value.place("name"), longest=LONGEST_NAME)
@@ -169,7 +169,7 @@ def _value(reader: Reader, place: Place) -> tuple[str, int, list[int]]:
     return name, tensor.number("type"), sizes
 
 
-def _nodes(reader: Reader, places: list[Place], constants: set[str]) -> None:
+def _nodes(reader: ProtobufReader, places: list[Place], constants: set[str]) -> None:
     """Every node is of an allowed kind and reads what stands before it, of which not everything is constant."""
     computed = set(INPUTS)
     for place in places:
@@ -197,7 +197,7 @@ def _nodes(reader: Reader, places: list[Place], constants: set[str]) -> None:
         reader.refuse("BX532", f"nothing makes the output {OUTPUT}")
 
 
-def _attribute(reader: Reader, place: Place, operator: str) -> str:
+def _attribute(reader: ProtobufReader, place: Place, operator: str) -> str:
     """The name of an attribute that is allowed."""
     attribute = reader.message(place, _ATTRIBUTE, "an attribute")
     name = reader.text(attribute.place("name"), longest=LONGEST_NAME)

@@ -54,7 +54,7 @@ class Message:
         return found[0] if found else None
 
 
-class Reader:
+class ProtobufReader:
     """Reads messages of one file."""
 
     __slots__ = ("name", "view")

@@ -4,7 +4,7 @@
     ├── manifest.json     format, version, and every other file with its size and sha256
     ├── graph.onnx        the encoder once, all heads
     ├── tokenizer.json
-    ├── heads.json        heads with their labels and temperatures, special pieces, the longest window
+    ├── heads.json        heads with their labels and temperatures, special tokens, the longest window
     ├── transitions.json  which tag follows which, of heads with a conditional random field
     ├── types.json        plain type names, and which heads' types stand behind each
     ├── calibration.json  for each head and type the scores that keep a precision

@@ -18,7 +18,7 @@ LARGEST_TOKENIZER = 16 * 1024 * 1024
 MOST_ADDED = 1024
 LONGEST_PIECE = 256
 LONGEST_WORD = 1000
-"""The most characters of a word that may be cut into pieces: the work grows with its square."""
+"""The most characters of a word that may be cut into tokens: the work grows with its square."""
 
 PARTS: dict[str, frozenset[str | None]] = {
     "model": frozenset({"WordPiece"}),
@@ -33,7 +33,7 @@ _SEQUENCES = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
 
 
 def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> None:
-    """Refuse a tokenizer that is not of the allowed parts, that cuts or pads, or whose pieces the encoder does not have."""
+    """Refuse a tokenizer that is not of the allowed parts, that cuts or pads, or whose tokens the encoder does not have."""
     whole = parse(content, where)
     if not isinstance(whole, dict):
         _refuse("BX516", "this is no tokenizer", where)
@@ -44,16 +44,16 @@ def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> 
     if whole.get("truncation") is not None or whole.get("padding") is not None:
         _refuse("BX517", "the tokenizer cuts texts short, or pads them", where)
     model = whole["model"]
-    pieces, added = model.get("vocab"), whole.get("added_tokens", [])
-    if not isinstance(pieces, dict) or not isinstance(added, list) or len(added) > MOST_ADDED:
+    tokens, added = model.get("vocab"), whole.get("added_tokens", [])
+    if not isinstance(tokens, dict) or not isinstance(added, list) or len(added) > MOST_ADDED:
         _refuse("BX516", "there is no vocabulary, or too much was added to it", where)
     if type(longest := model.get("max_input_chars_per_word", 100)) is not int or not 1 <= longest <= LONGEST_WORD:
-        _refuse("BX516", f"words of more than {LONGEST_WORD} characters would be cut into pieces", where)
-    indices = list(pieces.values()) + [one.get("id") if isinstance(one, dict) else None for one in added]
-    if any(type(index) is not int for index in indices) or any(len(piece) > LONGEST_PIECE for piece in pieces):
-        _refuse("BX516", "a piece has no index, or is too long", where)
-    if not pieces or min(indices) < 0 or max(indices) >= vocabulary:
-        _refuse("BX518", f"a piece lies outside the {vocabulary} of the encoder", where)
+        _refuse("BX516", f"words of more than {LONGEST_WORD} characters would be cut into tokens", where)
+    indices = list(tokens.values()) + [one.get("id") if isinstance(one, dict) else None for one in added]
+    if any(type(index) is not int for index in indices) or any(len(token) > LONGEST_PIECE for token in tokens):
+        _refuse("BX516", "a token has no index, or is too long", where)
+    if not tokens or min(indices) < 0 or max(indices) >= vocabulary:
+        _refuse("BX518", f"a token lies outside the {vocabulary} of the encoder", where)
 
 
 def build(content: bytes, *, where: str = "tokenizer.json") -> Tokenizer:

@@ -22,7 +22,7 @@ from biomux.engine.bundle.strict_json import Fields, parse
 from biomux.engine.packing import pack
 from biomux.errors import BiomuxError, BundleError
 from biomux.text import sentences
-from biomux.text import tokens as text_pieces
+from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,7 +92,7 @@ def verify(folder: Path) -> Iterator[Check]:
             )
         read = reader.read(folder)
         yield Check(
-            "contents", f"{len(read.tasks)} heads, {len(read.merges)} plain types, windows of {read.limit} pieces"
+            "contents", f"{len(read.tasks)} heads, {len(read.merges)} plain types, windows of {read.limit} tokens"
         )
         annotator = load.annotator(read, runtime=runtimes.REFERENCE)
         yield Check("session", "opens")
@@ -114,7 +114,7 @@ def annotator_says(annotator: Annotator, document: Document) -> Document:
 
 def first_logits(annotator: Annotator, document: Document) -> dict[str, NDArray[np.float32]]:
     """Every head's logits for the words of a document's first window."""
-    found = text_pieces.split(annotator.tokenizer, document.text, sentences.of(document)[:1])
+    found = text_tokens.split(annotator.tokenizer, document.text, sentences.of(document)[:1])
     if not found or not len(found[0]):
         return {}
     window = found[0].window(0, annotator.limit) if len(found[0]) > annotator.limit else found[0]

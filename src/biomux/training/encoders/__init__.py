@@ -1,4 +1,4 @@
-"""Encoders: networks that turn pieces into vectors. One file each, one line here."""
+"""Encoders: networks that turn tokens into vectors. One file each, one line here."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from torch import nn
 
     from biomux.recipes import schema
-    from biomux.training.encoders.encoder import Made
+    from biomux.training.encoders.encoder import BuiltEncoder
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """How an encoder comes to be: `make` from a recipe and the training texts, `build` from its description."""
 
-    make: Callable[[schema.Encoder, Iterable[str]], Made]
+    make: Callable[[schema.EncoderSettings, Iterable[str]], BuiltEncoder]
     build: Callable[[dict[str, Any]], nn.Module]
 
 

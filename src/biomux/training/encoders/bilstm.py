@@ -1,7 +1,7 @@
 """Paper E's network: word vectors and a character BiLSTM, then BiLSTMs that all data sets share.
 
 It reads words. A word that the tokenizer had to spell (see `words`) is put together again here: its characters are read whole,
-its word vector is that of [UNK], and each of its pieces gets the word's state. [CLS] and [SEP] are words too. `segments` are not
+its word vector is that of [UNK], and each of its tokens gets the word's state. [CLS] and [SEP] are words too. `segments` are not
 read: [SEP] stands between two parts.
 """
 
@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from biomux.recipes import schema
 from biomux.training.encoders import packed_sequences, word_tokenizer, word_vectors
-from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.tokenizer import SPECIALS
 from biomux.training.encoders.transformer import specials
 
@@ -29,8 +29,8 @@ class BiLSTM(nn.Module):
 
     | size | of what |
     |---|---|
-    | vocabulary | pieces |
-    | own | word vectors learned from nothing: special pieces, [UNK], words that the file of vectors does not have |
+    | vocabulary | tokens |
+    | own | word vectors learned from nothing: special tokens, [UNK], words that the file of vectors does not have |
     | given | word vectors from a file; they do not move if `frozen` |
     | word_width | a word vector |
     | alphabet, longest | characters; how many of a word are read |
@@ -61,7 +61,7 @@ class BiLSTM(nn.Module):
     ) -> None:
         super().__init__()
         self.settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        # What a piece is, by its index: the row of its word vector, its characters, how many, whether it continues a word.
+        # What a token is, by its index: the row of its word vector, its characters, how many, whether it continues a word.
         self.register_buffer("rows", torch.full((vocabulary,), word_tokenizer.UNKNOWN))
         self.register_buffer("spelling", torch.zeros((vocabulary, longest), dtype=torch.int32))
         self.register_buffer("sizes", torch.ones(vocabulary, dtype=torch.int32))
@@ -83,7 +83,7 @@ class BiLSTM(nn.Module):
 
     @property
     def width(self) -> int:
-        """The size of a piece's vector: both directions side by side."""
+        """The size of a token's vector: both directions side by side."""
         return 2 * int(self.settings["hidden"])
 
     @property
@@ -92,7 +92,7 @@ class BiLSTM(nn.Module):
         return len(self.layer) - 1
 
     def describe(self) -> dict[str, Any]:
-        """What the encoder is, as plain data; what pieces are and how they are spelled is in the state dict."""
+        """What the encoder is, as plain data; what tokens are and how they are spelled is in the state dict."""
         return {"kind": "bilstm", **self.settings}
 
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
@@ -102,7 +102,7 @@ class BiLSTM(nn.Module):
         """The states of every shared BiLSTM."""
         real = mask.bool()
         before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
-        # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the piece says.
+        # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
         begins = real & ~(self.continues[ids] & (before >= len(SPECIALS)))
         word = begins.flatten().cumsum(0).reshape(ids.shape) - 1
         flat = self._words(ids[real], word[real], ids[begins])
@@ -114,7 +114,7 @@ class BiLSTM(nn.Module):
         return tuple(found)
 
     def _words(self, ids: Tensor, word: Tensor, firsts: Tensor) -> Tensor:
-        """Word vector and characters of each word; `ids` are all pieces, `word` says whose they are."""
+        """Word vector and characters of each word; `ids` are all tokens, `word` says whose they are."""
         several = torch.bincount(word, minlength=len(firsts)) > 1
         rows = torch.where(several, word_tokenizer.UNKNOWN, self.rows[firsts])
         if len(self.given):
@@ -137,28 +137,28 @@ class BiLSTM(nn.Module):
         return torch.cat([vectors, spelled[where]], dim=1)
 
     def _joined(self, ids: Tensor, word: Tensor) -> tuple[Tensor, Tensor]:
-        """The characters of words of several pieces, and how many there are."""
+        """The characters of words of several tokens, and how many there are."""
         longest = self.spelling.shape[1]
-        _, word, pieces = torch.unique_consecutive(word, return_inverse=True, return_counts=True)
+        _, word, tokens = torch.unique_consecutive(word, return_inverse=True, return_counts=True)
         sizes = self.sizes[ids].long()
         gone = sizes.cumsum(0) - sizes
-        starts = gone[pieces.cumsum(0) - pieces]
+        starts = gone[tokens.cumsum(0) - tokens]
         places = torch.arange(longest, device=ids.device)
         target = (gone - starts[word])[:, None] + places
         good = (places < sizes[:, None]) & (target < longest)
-        joined = self.spelling.new_zeros((len(pieces), longest))
+        joined = self.spelling.new_zeros((len(tokens), longest))
         joined[word[:, None].expand_as(target)[good], target[good]] = self.spelling[ids][good]
-        whole = torch.zeros_like(pieces).index_add(0, word, sizes).clamp(max=longest)
+        whole = torch.zeros_like(tokens).index_add(0, word, sizes).clamp(max=longest)
         return joined, whole.to(self.sizes.dtype)
 
 
-def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
     """The encoder for texts, with the tokenizer of their words.
 
     A word of the texts gets a vector if the file has one, or if it comes at least `minimum` times; others are spelled, which is how
     the vector of [UNK] is learned. The file's first `most` words are kept too, for texts to come.
     """
-    chosen = settings.bilstm or schema.BiLSTM()
+    chosen = settings.bilstm or schema.BiLSTMSettings()
     counts = word_tokenizer.split(texts, lower=chosen.case == "lower")
     found = word_vectors.Vectors((), np.zeros((0, chosen.word_width), dtype=np.float32), 0)
     if chosen.vectors is not None:
@@ -168,12 +168,12 @@ def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
     tokenizer = word_tokenizer.tokenizer(
         vocabulary, lower=chosen.case == "lower", alphabet={one for word in counts for one in word}
     )
-    pieces = word_tokenizer.pieces_of(tokenizer)
+    tokens = word_tokenizer.tokens_of(tokenizer)
     alphabet = sorted(
-        {one for piece in pieces[len(SPECIALS) :] for one in piece.removeprefix(word_tokenizer.CONTINUES)}
+        {one for token in tokens[len(SPECIALS) :] for one in token.removeprefix(word_tokenizer.CONTINUES)}
     )
     encoder = BiLSTM(
-        vocabulary=len(pieces),
+        vocabulary=len(tokens),
         own=own,
         given=len(found.words),
         alphabet=1 + len(SPECIALS) + len(alphabet),
@@ -186,7 +186,7 @@ def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
         frozen=chosen.frozen,
         dropout=settings.dropout,
     )
-    _fill(encoder, pieces, rows, alphabet)
+    _fill(encoder, tokens, rows, alphabet)
     with torch.no_grad():
         if len(found.words):
             given = torch.from_numpy(found.table)
@@ -195,7 +195,7 @@ def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
             encoder.own.weight[word_tokenizer.UNKNOWN] = given.mean(dim=0)
         else:
             nn.init.normal_(encoder.own.weight, std=found.width**-0.5)
-    return Made(encoder, tokenizer, specials(tokenizer))
+    return BuiltEncoder(encoder, tokenizer, specials(tokenizer))
 
 
 def build(described: dict[str, Any]) -> BiLSTM:
@@ -206,7 +206,7 @@ def build(described: dict[str, Any]) -> BiLSTM:
 def _vocabulary(
     counts: dict[str, int], given: Sequence[str], *, case: str, minimum: int
 ) -> tuple[list[str], dict[str, int], int]:
-    """The words that become pieces, the row of each one's vector, and how many rows are not from the file."""
+    """The words that become tokens, the row of each one's vector, and how many rows are not from the file."""
     place = {word: index for index, word in enumerate(given)}
 
     def key(word: str) -> str | None:
@@ -233,21 +233,21 @@ def _vocabulary(
     return list(rows), rows, first
 
 
-def _fill(encoder: BiLSTM, pieces: Sequence[str], rows: dict[str, int], alphabet: Sequence[str]) -> None:
-    """Write what pieces are into the encoder's tables."""
+def _fill(encoder: BiLSTM, tokens: Sequence[str], rows: dict[str, int], alphabet: Sequence[str]) -> None:
+    """Write what tokens are into the encoder's tables."""
     characters = {character: 1 + len(SPECIALS) + index for index, character in enumerate(alphabet)}
     longest = encoder.spelling.shape[1]
-    row, size = np.full(len(pieces), word_tokenizer.UNKNOWN, dtype=np.int64), np.ones(len(pieces), dtype=np.int32)
-    spelling, continues = np.zeros((len(pieces), longest), dtype=np.int32), np.zeros(len(pieces), dtype=np.bool_)
+    row, size = np.full(len(tokens), word_tokenizer.UNKNOWN, dtype=np.int64), np.ones(len(tokens), dtype=np.int32)
+    spelling, continues = np.zeros((len(tokens), longest), dtype=np.int32), np.zeros(len(tokens), dtype=np.bool_)
     row[: len(SPECIALS)] = np.arange(len(SPECIALS))
     spelling[: len(SPECIALS), 0] = np.arange(len(SPECIALS)) + 1
-    for index, piece in enumerate(pieces[len(SPECIALS) :], len(SPECIALS)):
-        inner = piece.startswith(word_tokenizer.CONTINUES)
-        spelled = [characters[one] for one in piece.removeprefix(word_tokenizer.CONTINUES)[:longest]]
+    for index, token in enumerate(tokens[len(SPECIALS) :], len(SPECIALS)):
+        inner = token.startswith(word_tokenizer.CONTINUES)
+        spelled = [characters[one] for one in token.removeprefix(word_tokenizer.CONTINUES)[:longest]]
         spelling[index, : len(spelled)] = spelled
         size[index], continues[index] = len(spelled), inner
         if not inner:
-            row[index] = rows.get(piece, word_tokenizer.UNKNOWN)
+            row[index] = rows.get(token, word_tokenizer.UNKNOWN)
     for buffer, table in (
         (encoder.rows, row),
         (encoder.sizes, size),

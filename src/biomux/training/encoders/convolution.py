@@ -1,7 +1,7 @@
-"""A convolutional encoder: cheap enough for any machine, and what a piece is depends on a few neighbours only.
+"""A convolutional encoder: cheap enough for any machine, and what a token is depends on a few neighbours only.
 
-Each block adds to a piece what a window of neighbours says: x + dropout(norm(act(W · [x₋₁ x x₊₁]))). Four blocks with one
-neighbour on either side see four pieces each way. A window is laid out as one wide row, so that a block is a matrix product.
+Each block adds to a token what a window of neighbours says: x + dropout(norm(act(W · [x₋₁ x x₊₁]))). Four blocks with one
+neighbour on either side see four tokens each way. A window is laid out as one wide row, so that a block is a matrix product.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from torch.nn import functional
 
 from biomux.recipes import schema
 from biomux.training.encoders import transformer, vocabulary
-from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.tokenizer import tokenizer_of
-from biomux.training.encoders.word_tokenizer import CONTINUES, pieces_of
+from biomux.training.encoders.word_tokenizer import CONTINUES, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ BLOCKS = 4
 MAXOUT = 3
 """Candidates of which maxout takes the largest."""
 FEATURES = 4
-"""What is hashed of a piece: itself, its beginning, its end, its shape."""
+"""What is hashed of a token: itself, its beginning, its end, its shape."""
 
 
 class Block(nn.Module):
@@ -83,7 +83,7 @@ class Convolution(nn.Module):
 
     @property
     def width(self) -> int:
-        """The size of a piece's vector."""
+        """The size of a token's vector."""
         return int(self.settings["width"])
 
     @property
@@ -92,7 +92,7 @@ class Convolution(nn.Module):
         return len(self.layer)
 
     def describe(self) -> dict[str, Any]:
-        """What the encoder is, as plain data; where pieces are hashed to is in the state dict."""
+        """What the encoder is, as plain data; where tokens are hashed to is in the state dict."""
         return {"kind": "convolution", **self.settings}
 
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
@@ -112,20 +112,20 @@ class Convolution(nn.Module):
         return tuple(found)
 
 
-def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
     """The encoder, with the tokenizer of `settings.name` and the vocabulary that the recipe asks for."""
-    chosen = settings.convolution or schema.Convolution()
+    chosen = settings.convolution or schema.ConvolutionSettings()
     tokenizer = tokenizer_of(settings.name, lower_case=settings.lower_case)
     tokenizer, _ = vocabulary.shaped(
         tokenizer, torch.zeros((tokenizer.get_vocab_size(), 1)), settings.vocabulary, texts
     )
-    pieces = pieces_of(tokenizer)
+    tokens = tokens_of(tokenizer)
     encoder = Convolution(
-        vocabulary=len(pieces), blocks=settings.layers or BLOCKS, dropout=settings.dropout, **chosen.model_dump()
+        vocabulary=len(tokens), blocks=settings.layers or BLOCKS, dropout=settings.dropout, **chosen.model_dump()
     )
     if chosen.embedding == "hashed":
-        encoder.places.copy_(hashed(pieces, rows=chosen.rows, hashes=chosen.hashes))
-    return Made(encoder, tokenizer, transformer.specials(tokenizer))
+        encoder.places.copy_(hashed(tokens, rows=chosen.rows, hashes=chosen.hashes))
+    return BuiltEncoder(encoder, tokenizer, transformer.specials(tokenizer))
 
 
 def build(described: dict[str, Any]) -> Convolution:
@@ -133,28 +133,28 @@ def build(described: dict[str, Any]) -> Convolution:
     return Convolution(**{name: value for name, value in described.items() if name != "kind"})
 
 
-def hashed(pieces: Sequence[str], *, rows: int, hashes: int) -> Tensor:
-    """The places of each piece's features: pieces × (features · hashes). The same on every machine and in every process."""
+def hashed(tokens: Sequence[str], *, rows: int, hashes: int) -> Tensor:
+    """The places of each token's features: tokens × (features · hashes). The same on every machine and in every process."""
     found = [
-        [_place(f"{name}{seed}\0{value}", rows) for name, value in _features(piece).items() for seed in range(hashes)]
-        for piece in pieces
+        [_place(f"{name}{seed}\0{value}", rows) for name, value in _features(token).items() for seed in range(hashes)]
+        for token in tokens
     ]
-    return torch.tensor(found, dtype=torch.int32).reshape(len(pieces), FEATURES * hashes)
+    return torch.tensor(found, dtype=torch.int32).reshape(len(tokens), FEATURES * hashes)
 
 
-def _features(piece: str) -> dict[str, str]:
-    """What is hashed of a piece. Its shape has x, X and d for letters and digits, and no more than three alike in a row.
+def _features(token: str) -> dict[str, str]:
+    """What is hashed of a token. Its shape has x, X and d for letters and digits, and no more than three alike in a row.
 
     >>> _features("Cyclin2")
     {'piece': 'Cyclin2', 'begin': 'Cyc', 'end': 'in2', 'shape': 'Xxxxd'}
     """
-    bare = piece.removeprefix(CONTINUES)
+    bare = token.removeprefix(CONTINUES)
     shape = ""
     for one in bare:
         sign = "d" if one.isdigit() else ("X" if one.isupper() else "x") if one.isalpha() else one
         if shape[-3:] != sign * 3:
             shape += sign
-    return {"piece": piece, "begin": bare[:3], "end": bare[-3:], "shape": shape}
+    return {"piece": token, "begin": bare[:3], "end": bare[-3:], "shape": shape}
 
 
 def _place(text: str, rows: int) -> int:

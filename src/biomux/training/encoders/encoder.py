@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """A module that gives a vector for each piece. Padding gets one too, and never changes another's.
+    """A module that gives a vector for each token. Padding gets one too, and never changes another's.
 
     `describe` is plain data; with the state dict it is all that is needed to build the encoder again.
     """
 
     @property
     def width(self) -> int:
-        """The size of a piece's vector."""
+        """The size of a token's vector."""
 
     @property
     def depth(self) -> int:
@@ -37,7 +37,7 @@ class Encoder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BuiltEncoder:
     """An encoder with what is needed to feed it."""
 
     encoder: nn.Module

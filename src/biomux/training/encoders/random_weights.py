@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from biomux.training.encoders import word_tokenizer
-from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.transformer import build, specials
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ MOST = 4000
 """Words that are known; all others are spelled."""
 
 
-def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
-    """BERT of `layers` layers (2 unless given), 64 wide, with the commonest words of the texts as pieces."""
+def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
+    """BERT of `layers` layers (2 unless given), 64 wide, with the commonest words of the texts as tokens."""
     counts = word_tokenizer.split(texts, lower=True)
     common = sorted(counts, key=lambda word: (-counts[word], word))[:MOST]
     alphabet = {character for word in counts for character in word}
@@ -40,4 +40,4 @@ def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
             "pad_token_id": 0,
         }
     )
-    return Made(encoder, tokenizer, specials(tokenizer))
+    return BuiltEncoder(encoder, tokenizer, specials(tokenizer))

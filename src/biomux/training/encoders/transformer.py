@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.training.encoders import vocabulary
-from biomux.training.encoders.encoder import Made
+from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.tokenizer import tokenizer_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Transformer(nn.Module):
-    """A Hugging Face encoder behind the house's interface: ids and mask in, a vector for each piece out."""
+    """A Hugging Face encoder behind the house's interface: ids and mask in, a vector for each token out."""
 
     def __init__(self, body: Any) -> None:
         super().__init__()
@@ -43,12 +43,12 @@ class Transformer(nn.Module):
 
     @property
     def width(self) -> int:
-        """The size of a piece's vector."""
+        """The size of a token's vector."""
         return int(self.config.hidden_size)
 
     @property
     def embeddings(self) -> Tensor:
-        """The embedding table of the pieces."""
+        """The embedding table of the tokens."""
         table: Tensor = self.body.get_input_embeddings().weight.detach()
         return table
 
@@ -86,7 +86,7 @@ class Transformer(nn.Module):
                 "BX401",
                 f"encoders of the kind {self.config.model_type!r} cannot compute layers again on the way back",
                 where="loop → gradient_checkpointing",
-                hint="set it to false, and loop.batch_pieces lower",
+                hint="set it to false, and loop.batch_tokens lower",
             )
         # Newer releases of transformers use the first name and warn about the second.
         enable = getattr(self.body, "activation_checkpointing_enable", None) or self.body.gradient_checkpointing_enable
@@ -164,14 +164,14 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
     return Transformer(body), tokenizer, specials(tokenizer)
 
 
-def make(settings: schema.Encoder, texts: Iterable[str]) -> Made:
+def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
     """The encoder that a recipe names, with as many layers and the vocabulary that it asks for."""
     encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout, lower_case=settings.lower_case)
     if settings.layers is not None:
         encoder.keep_layers(settings.layers)
     if settings.vocabulary.kind != "keep":
         tokenizer, encoder.embeddings = vocabulary.shaped(tokenizer, encoder.embeddings, settings.vocabulary, texts)
-    return Made(encoder, tokenizer, specials(tokenizer))
+    return BuiltEncoder(encoder, tokenizer, specials(tokenizer))
 
 
 def build(described: dict[str, Any]) -> Transformer:
@@ -186,7 +186,7 @@ def build(described: dict[str, Any]) -> Transformer:
 
 
 def specials(tokenizer: Tokenizer) -> Specials:
-    """The special pieces that a tokenizer has, under BERT's names or RoBERTa's."""
+    """The special tokens that a tokenizer has, under BERT's names or RoBERTa's."""
 
     def find(*names: str) -> int:
         for name in names:

@@ -1,7 +1,7 @@
 """Another vocabulary for an encoder that has been trained with one already.
 
-A piece that the old vocabulary has keeps its vector; a new one starts from the mean of the vectors of the old pieces that spell
-it. Trimming keeps the pieces that given texts use, and all single characters, so that every word can still be spelled.
+A token that the old vocabulary has keeps its vector; a new one starts from the mean of the vectors of the old tokens that spell
+it. Trimming keeps the tokens that given texts use, and all single characters, so that every word can still be spelled.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from biomux.recipes import schema
 
 
-def replace(tokenizer: Tokenizer, table: Tensor, pieces: Sequence[str]) -> tuple[Tokenizer, Tensor]:
+def replace(tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str]) -> tuple[Tokenizer, Tensor]:
     """A WordPiece tokenizer with another vocabulary, and its embedding table."""
     kept = [
         *SPECIALS,
-        *(piece for piece in dict.fromkeys(pieces) if piece not in SPECIALS and not piece.startswith("[unused")),
+        *(token for token in dict.fromkeys(tokens) if token not in SPECIALS and not token.startswith("[unused")),
     ]
     known = tokenizer.get_vocab()
-    rows = table[[known.get(piece, 0) for piece in kept]]
-    for row, piece in enumerate(kept):
-        if piece not in known:
-            rows[row] = _vector(tokenizer, table, piece)
+    rows = table[[known.get(token, 0) for token in kept]]
+    for row, token in enumerate(kept):
+        if token not in known:
+            rows[row] = _vector(tokenizer, table, token)
     return _with_vocabulary(tokenizer, kept), rows
 
 
 def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: int = 1) -> tuple[Tokenizer, Tensor]:
-    """The same tokenizer with only the pieces that occur at least `minimum` times in the texts, and single characters."""
-    # No piece crosses a blank, so each string between blanks is split once, however often it comes.
+    """The same tokenizer with only the tokens that occur at least `minimum` times in the texts, and single characters."""
+    # No token crosses a blank, so each string between blanks is split once, however often it comes.
     strings = Counter(string for text in texts for string in text.split(" "))
     counts: Counter[int] = Counter()
     for chunk in _chunks(strings):
@@ -47,12 +47,12 @@ def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: 
             for index in encoding.ids:
                 counts[index] += strings[string]
     by_index = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    kept = [piece for piece, index in by_index if counts[index] >= minimum or len(piece.removeprefix("##")) == 1]
+    kept = [token for token, index in by_index if counts[index] >= minimum or len(token.removeprefix("##")) == 1]
     return replace(tokenizer, table, kept)
 
 
 def shaped(
-    tokenizer: Tokenizer, table: Tensor, settings: schema.Vocabulary, texts: Iterable[str]
+    tokenizer: Tokenizer, table: Tensor, settings: schema.VocabularySettings, texts: Iterable[str]
 ) -> tuple[Tokenizer, Tensor]:
     """Tokenizer and embedding table with the vocabulary that a recipe asks for."""
     if settings.kind == "keep":
@@ -70,19 +70,19 @@ def lines_of(files: Iterable[str]) -> Iterator[str]:
                 yield line
 
 
-def _vector(tokenizer: Tokenizer, table: Tensor, piece: str) -> Tensor:
-    index = tokenizer.token_to_id(piece)
+def _vector(tokenizer: Tokenizer, table: Tensor, token: str) -> Tensor:
+    index = tokenizer.token_to_id(token)
     if index is not None:
         return table[index]
-    inner = piece.startswith("##")
-    ids = tokenizer.encode(f"a{piece[2:]}" if inner else piece, add_special_tokens=False).ids
+    inner = token.startswith("##")
+    ids = tokenizer.encode(f"a{token[2:]}" if inner else token, add_special_tokens=False).ids
     if inner:
-        ids = _continuation(tokenizer, piece[2:]) or ids
+        ids = _continuation(tokenizer, token[2:]) or ids
     return table[ids].mean(dim=0) if ids else table[tokenizer.token_to_id("[UNK]")]
 
 
 def _continuation(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The old pieces that spell a word's continuation: the longest first, as WordPiece itself goes."""
+    """The old tokens that spell a word's continuation: the longest first, as WordPiece itself goes."""
     ids: list[int] = []
     while text:
         heads = ((size, tokenizer.token_to_id(f"##{text[:size]}")) for size in range(len(text), 0, -1))
@@ -94,9 +94,9 @@ def _continuation(tokenizer: Tokenizer, text: str) -> list[int]:
     return ids
 
 
-def _with_vocabulary(tokenizer: Tokenizer, pieces: Sequence[str]) -> Tokenizer:
+def _with_vocabulary(tokenizer: Tokenizer, tokens: Sequence[str]) -> Tokenizer:
     description = json.loads(tokenizer.to_str())
-    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    vocabulary = {token: index for index, token in enumerate(tokens)}
     description["model"]["vocab"] = vocabulary
     description["added_tokens"] = [
         {**token, "id": vocabulary[token["content"]]}

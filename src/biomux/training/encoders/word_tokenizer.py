@@ -1,8 +1,8 @@
-"""Word pieces for encoders that read whole words.
+"""Word tokens for encoders that read whole words.
 
-A known word is one piece. An unknown one is spelled: the longest known beginning, then its other characters one by one, as
-WordPiece does by itself. So any word's characters can be put together again from its pieces, whether or not it was ever seen; and
-the path from text to pieces is the one of all other encoders. Only a word with a character that was never seen, or one longer
+A known word is one token. An unknown one is spelled: the longest known beginning, then its other characters one by one, as
+WordPiece does by itself. So any word's characters can be put together again from its tokens, whether or not it was ever seen; and
+the path from text to tokens is the one of all other encoders. Only a word with a character that was never seen, or one longer
 than `LONGEST`, becomes [UNK].
 """
 
@@ -24,7 +24,7 @@ PAD, UNKNOWN, BEFORE, AFTER = range(4)
 LONGEST = 200
 """Characters of a word."""
 CONTINUES = "##"
-"""How a piece begins that is not the beginning of a word."""
+"""How a token begins that is not the beginning of a word."""
 
 
 def split(texts: Iterable[str], *, lower: bool = False) -> Counter[str]:
@@ -53,9 +53,9 @@ def tokenizer(words: Iterable[str], *, lower: bool = False, alphabet: Iterable[s
     if lower:
         characters -= set(string.ascii_uppercase)
     single = sorted(characters)
-    pieces = dict.fromkeys((*SPECIALS, *single, *(f"{CONTINUES}{one}" for one in single), *known))
+    tokens = dict.fromkeys((*SPECIALS, *single, *(f"{CONTINUES}{one}" for one in single), *known))
     model = models.WordPiece(
-        {piece: index for index, piece in enumerate(pieces)},
+        {token: index for index, token in enumerate(tokens)},
         unk_token=SPECIALS[UNKNOWN],
         max_input_chars_per_word=LONGEST,
     )
@@ -67,6 +67,6 @@ def tokenizer(words: Iterable[str], *, lower: bool = False, alphabet: Iterable[s
     return made
 
 
-def pieces_of(tokenizer: Tokenizer) -> list[str]:
-    """The pieces in the order of their indices."""
-    return [piece for piece, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
+def tokens_of(tokenizer: Tokenizer) -> list[str]:
+    """The tokens in the order of their indices."""
+    return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from biomux.training.heads.features import Features
 
 NEVER = -1e4
-"""The logit of a place where no answer can begin or end: the question, later pieces of words, padding."""
+"""The logit of a place where no answer can begin or end: the question, later tokens of words, padding."""
 
 
 class AnswerSpan(nn.Module):

@@ -18,8 +18,8 @@ class Features:
     | field | shape |
     |---|---|
     | hidden | windows × length × width |
-    | mask | windows × length, 1 for pieces and special pieces |
-    | words | places of words' first pieces in the flattened rows |
+    | mask | windows × length, 1 for tokens and special tokens |
+    | words | places of words' first tokens in the flattened rows |
     | layers | the states of every layer, the embeddings first; only where a head asks for them |
     """
 
@@ -41,7 +41,7 @@ class Features:
 
     @property
     def inner(self) -> Tensor:
-        """The mask without the first and last special piece; with them where a row has nothing else."""
+        """The mask without the first and last special token; with them where a row has nothing else."""
         ends = self.mask.sum(dim=1)
         places = torch.arange(self.mask.shape[1], device=self.mask.device)
         without = (places > 0) & (places < (ends - 1)[:, None])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from biomux.training.heads.features import Features
 
 
-class Mix(nn.Module):
+class LayerMix(nn.Module):
     """The head inside reads Σ softmax(weights) · layer, times a learned number."""
 
     reads_layers = True
@@ -37,4 +37,4 @@ def build(width: int, labels: int, *, encoder: Any, head: str = "linear", **sett
     """`head` is the kind of the head inside; the other settings are its own."""
     from biomux.training.heads import HEADS
 
-    return Mix(HEADS[head](width, labels, **settings), encoder.depth + 1)
+    return LayerMix(HEADS[head](width, labels, **settings), encoder.depth + 1)

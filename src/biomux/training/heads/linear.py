@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AtPlaces(nn.Sequential):
-    """Layers over the vectors at the places that are asked about: words, pieces, or [CLS] for windows."""
+    """Layers over the vectors at the places that are asked about: words, tokens, or [CLS] for windows."""
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:  # type: ignore[override]
         """Logits, a row for each place."""

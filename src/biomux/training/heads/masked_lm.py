@@ -1,4 +1,4 @@
-"""BERT's head for hidden pieces: a dense layer, GELU, normalisation, then a logit for each piece of the vocabulary."""
+"""BERT's head for hidden tokens: a dense layer, GELU, normalisation, then a logit for each token of the vocabulary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from biomux.training.heads.features import Features
 
 
-class MaskedWords(nn.Module):
+class MaskedLanguageModelHead(nn.Module):
     """With `table` the last matrix is the encoder's embedding table itself, and moves with it."""
 
     def __init__(self, width: int, labels: int, table: nn.Embedding | None) -> None:
@@ -35,4 +35,6 @@ class MaskedWords(nn.Module):
 def build(width: int, labels: int, *, encoder: Any = None, tied: bool = True) -> nn.Module:
     """`tied` uses the encoder's embedding table, if it has one of the encoder's width."""
     table = encoder.body.get_input_embeddings() if tied and hasattr(encoder, "body") else None
-    return MaskedWords(width, labels, table if table is not None and table.weight.shape[1] == width else None)
+    return MaskedLanguageModelHead(
+        width, labels, table if table is not None and table.weight.shape[1] == width else None
+    )

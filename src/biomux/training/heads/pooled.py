@@ -18,7 +18,7 @@ Pooling = Literal["cls", "mean", "max"]
 
 
 class Pooled(nn.Module):
-    """Pool, dropout, linear. Mean and max are over the pieces of the text, without [CLS] and the last [SEP]."""
+    """Pool, dropout, linear. Mean and max are over the tokens of the text, without [CLS] and the last [SEP]."""
 
     def __init__(self, width: int, labels: int, pooling: Pooling, dropout: float) -> None:
         super().__init__()

@@ -47,5 +47,5 @@ def sequences(features: Features) -> Sequences:
 
 
 def word_at(features: Features, rows: Tensor) -> Tensor:
-    """The index of the word that begins at each place, or before it for a later piece of the word."""
+    """The index of the word that begins at each place, or before it for a later token of the word."""
     return torch.searchsorted(features.words, rows, right=True) - 1
