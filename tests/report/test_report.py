@@ -393,7 +393,7 @@ def test_a_run_that_has_just_begun_is_shown(tmp_path: Path) -> None:
 
 def test_marks_cover_text_and_overlap() -> None:
     one = {"context": "abcdef", "offset": 2, "gold": [{"ranges": [[3, 6]]}], "predicted": [{"ranges": [[5, 40]]}]}
-    assert score_sections.tokens(one) == [
+    assert score_sections.pieces(one) == [
         ("a", False, False),
         ("bc", True, False),
         ("d", True, True),
