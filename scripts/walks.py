@@ -83,7 +83,7 @@ def draw(name: str) -> str:
             caller = max(above for above in range(row) if steps[above].depth == step.depth - 1)
             elbow = x - INDENT / 2
             parts.append(svg.path(f"M{elbow:g} {12 + ROW * caller + 22:g} V{y + 11:g} H{x:g}", ink=svg.NONE, width=1.2))
-        parts.append(svg.box(x, y, svg.wide(step.module, 13) + 16, 22, fill="#eef3f6", ink=svg.FAINT, round=4))
+        parts.append(svg.box(x, y, svg.wide(step.module, 14) + 18, 22, fill="#eef3f6", ink=svg.FAINT, round=4))
         parts.append(svg.text(x + 6, y + 15.5, step.module, weight=600))
         parts.append(svg.text(NAMES, y + 15.5, step.does.replace("`", ""), fill=svg.SOFT))
     about = "; ".join(f"{step.module} {step.does}" for step in steps)
