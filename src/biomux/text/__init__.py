@@ -1,1 +1,4 @@
-"""Sentences, words, offsets and abbreviations of a text."""
+"""Text: sentences, words, tokens with their offsets, windows over long texts, offset conversion, abbreviations and brackets.
+
+Everything works on plain strings and character offsets, and nothing changes a character.
+"""
