@@ -54,7 +54,7 @@ class Published:
 @cache
 def all_published() -> tuple[Published, ...]:
     """Every figure, in the order of the file."""
-    with files("biomux.report").joinpath("published.csv").open(encoding="utf-8") as stream:
+    with files("biomux.evaluation").joinpath("published.csv").open(encoding="utf-8") as stream:
         return tuple(
             Published(
                 row["paper"],
