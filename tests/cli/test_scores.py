@@ -52,7 +52,7 @@ def test_a_bundle_is_evaluated_and_compared_with_itself(
     head = rows(shown)[0]
     figures = ["F1 strict", "F1 word", "F1 boundary", "F1 type", "F1 overlap", "F1 SemEval", "F1 sub-word"]
     assert head == ["spans", "gold", "found", "P", "R", *figures]
-    assert "matching:strict+boundary+type+overlap+word+piece+semeval|scheme:bio|corpus:bc5cdr|" in shown
+    assert "matching:strict+boundary+type+overlap+word+subword+semeval|scheme:bio|corpus:bc5cdr|" in shown
     assert "|heads:drugs\n" in shown
     assert sorted(path.name for path in out.iterdir()) == ["bc5cdr", "scores.json"]
     assert run(["compare", str(out), f"again={out}"]) == 0

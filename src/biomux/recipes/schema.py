@@ -168,13 +168,13 @@ class Regime(Section):
 
 
 class Loop(Section):
-    """The training loop. A batch has at most `batch_tokens` tokens (`batch_tokens` in 0.1.0), padding included, and at most `batch_examples` examples.
+    """The training loop. A batch has at most `batch_tokens` tokens (`batch_pieces` in 0.1.0), padding included, and at most `batch_examples` examples.
 
     `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
     """
 
     epochs: Annotated[int, Field(ge=1, le=10_000)] = 3
-    batch_tokens: Annotated[int, Field(ge=8, validation_alias=AliasChoices("batch_tokens", "batch_tokens"))] = 1024
+    batch_tokens: Annotated[int, Field(ge=8, validation_alias=AliasChoices("batch_tokens", "batch_pieces"))] = 1024
     batch_examples: Annotated[int, Field(ge=1)] | None = None
     accumulate: Annotated[int, Field(ge=1)] = 1
     optimizer: Literal["adamw", "adam", "adamax"] = "adamw"

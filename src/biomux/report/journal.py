@@ -91,7 +91,7 @@ def history(path: Path) -> History:
         _whole(last.get("total")),
         _number(last.get("seconds")),
         scoring,
-        _whole(last.get("tokens", last.get("tokens"))),
+        _whole(last.get("tokens", last.get("pieces"))),
         begun,
         state,
         unread,

@@ -304,7 +304,7 @@ def _told(place: Path) -> Outcome:
         elif event.get("event") == "scores":
             scored += float(event.get("seconds", 0.0))
     return Outcome(
-        "done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("tokens", last.get("tokens", 0)))
+        "done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("tokens", last.get("pieces", 0)))
     )
 
 
