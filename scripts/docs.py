@@ -22,6 +22,20 @@ ROOT = Path(__file__).parent.parent
 MADE = "<!-- Made by scripts/docs.py from the code: change it there. -->\n"
 
 
+ERROR_GROUPS = (
+    ("BX001", "Commands, calls and files"),
+    ("BX101", "Documents"),
+    ("BX110", "Formats"),
+    ("BX201", "Corpora"),
+    ("BX301", "Recipes and studies"),
+    ("BX401", "Training"),
+    ("BX501", "Bundles"),
+    ("BX601", "Annotating"),
+    ("BX701", "Scoring"),
+)
+"""First code of a group, and its title on the page of errors."""
+
+
 def pages() -> dict[str, str]:
     """Path below the root → content."""
     return {
@@ -43,10 +57,10 @@ def commands() -> str:
     parts = [
         f"{MADE}\n# Commands\n\n{index}",
         "`biomux --version` shows the version; `biomux --install-completion` installs completion for your shell.\n",
-        "Exit codes: 0 fine; 1 a mistake of ours (please report it); 2 an [error](errors.md) that you can mend; 3 done, but for documents (`biomux annotate`) or runs (`biomux study`, `biomux transfer`) that failed; 130 stopped "
-        "by Ctrl-C; 141 the reader of the output went away; 143 stopped by SIGTERM.\n",
+        "Exit codes: 0 success; 1 a bug in Biomux (please report it); 2 an [error](errors.md) that you can fix; 3 finished, but some documents (`biomux annotate`) or runs (`biomux study`, `biomux transfer`) failed; 130 stopped "
+        "by Ctrl-C; 141 the reader of the output closed the pipe; 143 stopped by SIGTERM.\n",
         "Errors, notes and progress go to standard error. Colours and rules appear on a terminal only, and not if `NO_COLOR` "
-        "is set. `--debug`, anywhere, or `BIOMUX_DEBUG=1` shows where in the code an error arose.\n",
+        "is set. `--debug`, anywhere, or `BIOMUX_DEBUG=1` shows a traceback when an error occurs.\n",
     ]
     for name in COMMANDS:
         parts += _command(f"biomux {name}", load(name), level=2)
@@ -96,12 +110,22 @@ def _prose(help: str) -> str:
 
 
 def errors() -> str:
-    """Every code with its meaning."""
+    """Every code with its meaning, cause and fix, under a heading that a printed error leads to."""
     intro = (
-        "Every error that a user can cause has a code that does not change. A command prints one sentence (what, where, what "
-        "to do) and exits with 2; a program catches `biomux.BiomuxError` and finds `code`, `message`, `where` and `hint` in it.\n"
+        "Every error that a user can cause has a code that does not change. A command prints one sentence (what went wrong, where, and what to "
+        "do) with the address of its entry on this page, and exits with 2. A program catches `biomux.BiomuxError`, which has `code`, "
+        "`message`, `where` and `hint`.\n"
     )
-    return f"{MADE}\n# Errors\n\n{intro}\n" + _table(("code", "means"), list(CODES.items()))
+    parts = [f"{MADE}\n# Errors\n\n{intro}"]
+    previous = ""
+    for code, entry in CODES.items():
+        group = next(title for first, title in reversed(ERROR_GROUPS) if first <= code)
+        if group != previous:
+            parts.append(f"## {group}\n")
+            previous = group
+        meaning = entry.meaning[0].upper() + entry.meaning[1:]
+        parts.append(f"### {code}\n\n**{meaning}.**\n\n- Cause: {entry.cause}\n- Fix: {entry.fix}\n")
+    return "\n".join(parts)
 
 
 def format_pages() -> str:

@@ -16,7 +16,8 @@ ROOT = Path(biomux.__file__).parent
 PAGE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
+    "error_codes": set(),
+    "errors": {"error_codes"},
     "plugins": {"errors"},
     "early_interrupt": set(),
     "privacy": set(),

@@ -391,7 +391,7 @@ def test_two_runs_do_not_write_to_one_target(source: Path, tmp_path: Path) -> No
 
 def test_a_wrong_question_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
     for target in (tmp_path / "out.jsonl", f"{tmp_path}/out/"):
-        with pytest.raises(UsageError, match="there is no type 'gene'"):
+        with pytest.raises(UsageError, match="unknown type 'gene'"):
             annotate(source, target, settings=RuleSettings(types=("gene",)))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 

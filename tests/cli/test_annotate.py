@@ -120,11 +120,14 @@ def test_several_inputs_and_text_that_looks_like_a_file(
     ("arguments", "told"),
     [
         (["nowhere.txt"], "BX002: there is no file or folder 'nowhere.txt'"),
-        (["a text", "--types", "gene"], "BX001: there is no type 'gene'; one of: Chemical, Disease, Gene"),
+        (
+            ["a text", "--types", "gene"],
+            "BX001: unknown type 'gene'; did you mean 'Gene'? choose from: Chemical, Disease, Gene",
+        ),
         (["a text", "--types", ","], "BX001: a list of names is empty"),
         (["a text", "--threshold", "gene"], "BX001: 'gene' is no threshold"),
         (["a text", "--precision", "0.9"], "BX001: the bundle does not say how precise"),
-        (["a text", "--format", "nonsense"], "BX110: there is no format 'nonsense'"),
+        (["a text", "--format", "nonsense"], "BX110: unknown format 'nonsense'"),
         (["a text", "--format", "brat"], "BX120: format 'brat' is not written to a stream"),
         (["a text", "--workers", "2"], "BX001: several workers need a target"),
         (["a text", "--plain", "-o", "x.jsonl"], "BX001: --plain is for what is shown"),
@@ -134,7 +137,7 @@ def test_several_inputs_and_text_that_looks_like_a_file(
         (["a text", "-o", "x.jsonl", "--gzip"], "BX001: --gzip is for folders"),
         (["a text", "-o", ""], "BX002: '' cannot be a target"),
         (["a text", "-o", "/"], "BX002: '/' cannot be a target"),
-        (["a text", "--format", "tsv", "--types", "gene"], "BX001: there is no type 'gene'"),
+        (["a text", "--format", "tsv", "--types", "gene"], "BX001: unknown type 'gene'"),
     ],
 )
 def test_a_mistake_is_one_sentence(
@@ -148,7 +151,7 @@ def test_a_mistake_is_one_sentence(
 
 def test_without_a_bundle_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["annotate", "a text", "--bundle", "nowhere"]) == 2
-    assert capsys.readouterr().err.startswith("error: BX501: there is no bundle 'nowhere'")
+    assert capsys.readouterr().err.startswith("error: BX501: unknown bundle 'nowhere'")
 
 
 def test_a_failed_document_is_told_and_gives_exit_code_three(
@@ -187,7 +190,7 @@ def test_failures_are_listed_and_can_stop_the_run(
     Path("out.jsonl").unlink(missing_ok=True)
     assert annotate("in", *where, "--on-error", "stop") == 2
     assert re.search(
-        r"^error: BX111: in/b\.txt: .*pass over such records with --on-error skip$",
+        r"^error: BX111: in/b\.txt: .*skip such records with --on-error skip \(docs/reference/errors\.md#bx111\)$",
         capsys.readouterr().err,
         re.MULTILINE,
     )

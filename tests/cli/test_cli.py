@@ -125,7 +125,7 @@ def test_an_empty_argument_is_not_the_current_folder(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.tsv").write_text("TP53\tB-gene\n")
     assert cli.run(arguments) == 2
-    assert "is empty" in capsys.readouterr().err
+    assert "must not be empty" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
 
 
@@ -142,21 +142,33 @@ def test_a_wrong_command_line_is_one_sentence(arguments: list[str], capsys: pyte
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (UsageError("BX001", "no", where="a.txt:3", hint="try yes"), 2, "error: BX001: a.txt:3: no; try yes\n"),
-        (UsageError("BX002", "a\nname\x1b[31m"), 2, "error: BX002: a\\nname\\x1b[31m\n"),
+        (
+            UsageError("BX001", "no", where="a.txt:3", hint="try yes"),
+            2,
+            "error: BX001: a.txt:3: no; try yes (docs/reference/errors.md#bx001)\n",
+        ),
+        (
+            UsageError("BX002", "a\nname\x1b[31m"),
+            2,
+            "error: BX002: a\\nname\\x1b[31m (docs/reference/errors.md#bx002)\n",
+        ),
         (KeyboardInterrupt(), 130, "stopped\n"),
         (typer.Abort(), 130, "stopped\n"),
         (typer.Exit(7), 7, ""),
-        (MemoryError(), 2, "error: BX002: memory ran out; close other programs, or split the input\n"),
+        (
+            MemoryError(),
+            2,
+            "error: BX002: out of memory; close other programs, or split the input (docs/reference/errors.md#bx002)\n",
+        ),
         (
             OSError(errno.ENOSPC, "No space left on device", "out.jsonl"),
             2,
-            "error: BX002: out.jsonl: No space left on device; check the path, permissions and space\n",
+            "error: BX002: out.jsonl: No space left on device; check the path, the permissions and the free space (docs/reference/errors.md#bx002)\n",
         ),
         (
             ZeroDivisionError("oh\nno"),
             1,
-            "error: unexpected ZeroDivisionError: oh\\nno; this is a mistake of ours: please report it, with what the same command says with --debug\n",
+            "error: unexpected ZeroDivisionError: oh\\nno; this is a bug in Biomux: please report it, with the output of the same command with --debug\n",
         ),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",

@@ -203,7 +203,7 @@ def test_options_reach_the_format(here: Path, capsys: pytest.CaptureFixture[str]
     assert convert("a.tsv", "a.jsonl", "--option", "type=gene") == 0
     assert [span.type for span in next(formats.read("a.jsonl")).spans] == ["gene"]
     assert convert("a.tsv", "b.jsonl", "-O", "tpye=gene") == 2
-    assert "format 'conll' has no option 'tpye'; one of: type" in told(capsys)
+    assert "format 'conll' has no option 'tpye'; did you mean 'type'? choose from: type" in told(capsys)
     assert convert("a.tsv", "a.jsonl", "-O", "type") == 2
     assert convert("a.jsonl", "b.jsonl", "-O", "type=gene") == 2
 
@@ -228,7 +228,7 @@ def test_a_malformed_record_stops_and_leaves_nothing(here: Path, capsys: pytest.
     assert convert("a.jsonl", "b.jsonl") == 2
     last = told(capsys).splitlines()[-1]
     assert last.startswith("error: BX117: a.jsonl:2: ")
-    assert last.count("or pass over such records with --on-error skip") == 1
+    assert last.count("or skip such records with --on-error skip") == 1
     assert names(here) == ["a.jsonl"]
 
 
@@ -364,7 +364,7 @@ def test_progress_counts_stored_bytes(
 def test_a_document_that_the_target_cannot_hold_can_be_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "a.jsonl").write_text(GOOD % "1" + GOOD % "a|b" + GOOD % "2")
     assert convert("a.jsonl", "a.pubtator") == 2
-    assert "or pass over such records with --on-error skip" in told(capsys)
+    assert "or skip such records with --on-error skip" in told(capsys)
     assert convert("a.jsonl", "a.pubtator", "--on-error", "skip") == 0
     assert ids("a.pubtator") == ["1", "2"]
     said = told(capsys)
@@ -429,7 +429,7 @@ def test_a_missing_target_is_not_told_as_a_missing_source(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert convert(*arguments) == 2
-    assert "BX001: the arguments SOURCE and TARGET are needed" in told(capsys)
+    assert "BX001: missing arguments: SOURCE and TARGET are required" in told(capsys)
 
 
 def test_in_a_folder_an_option_is_for_the_formats_that_have_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_the_formats_that_an_example_names_exist(name: str, command: Any) -> Non
 
 
 def test_codes_stand_in_order_and_once() -> None:
-    tree = ast.parse((SOURCE / "errors.py").read_text(encoding="utf-8"))
+    tree = ast.parse((SOURCE / "error_codes.py").read_text(encoding="utf-8"))
     table = next(node for node in ast.walk(tree) if is_codes(node))
     assert isinstance(table, ast.AnnAssign)
     assert isinstance(table.value, ast.Dict)
@@ -125,5 +125,5 @@ def test_codes_stand_in_order_and_once() -> None:
 
 def test_every_code_is_raised_somewhere_and_every_code_raised_is_known() -> None:
     raised = set().union(*(strings(path) for path in SOURCE.rglob("*.py")))
-    assert raised - set(CODES) == set(), "add these to errors.CODES"
-    assert set(CODES) - raised == set(), "nothing raises these: take them out of errors.CODES"
+    assert raised - set(CODES) == set(), "add these to error_codes.CODES"
+    assert set(CODES) - raised == set(), "nothing raises these: take them out of error_codes.CODES"

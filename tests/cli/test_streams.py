@@ -80,7 +80,7 @@ def test_a_job_needs_no_stream(folder: Path, redirection: str) -> None:
 def test_closed_stdin_is_empty(arguments: tuple[str, ...]) -> None:
     closed, empty = shell("<&-", *arguments), shell("</dev/null", *arguments)
     assert (closed.returncode, closed.stdout) == (empty.returncode, empty.stdout)
-    assert "mistake of ours" not in closed.stderr
+    assert "bug in Biomux" not in closed.stderr
 
 
 def test_closed_stdin_as_predictions_is_one_sentence(folder: Path) -> None:

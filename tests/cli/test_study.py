@@ -246,7 +246,7 @@ def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[s
         (["study", "bad.yaml"], "sytems: unknown key, did you mean 'systems'?"),
         (["study", "study.yaml", "--seeds", "one"], "are no seeds"),
         (["study", "study.yaml", "--split", "train", "--corpora", "corpora"], "is trained on 'train'"),
-        (["transfer", "both.yaml", "--tasks", "drugs,gens"], "there is no task 'gens'"),
+        (["transfer", "both.yaml", "--tasks", "drugs,gens"], "the recipe has no task 'gens'"),
         (["transfer", "b/transfr"], "did you mean 'b/transfer'"),
         (["tasks", "map", "corpora"], "there is no run here"),
     ],

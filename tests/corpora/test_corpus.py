@@ -98,7 +98,7 @@ def test_a_credentialed_corpus_says_how_to_apply(tmp_path: Path) -> None:
         ("bc5cdr[", "train", "is not a corpus"),
         ("bc5cdr[]", "train", "is not a corpus"),
         ("bc5cdr[Chemical=]", "train", "is not a corpus"),
-        ("rqe[Chemical]", "train", "it has no types of spans"),
+        ("rqe[Chemical]", "train", "its spans have no types"),
     ],
 )
 def test_a_wrong_split_or_view_is_told(tmp_path: Path, name: str, split: str, said: str) -> None:

@@ -34,7 +34,7 @@ def test_a_runtime_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pyt
         UsageError, match=r"BX003: the runtime openvino is not installed; pip install 'biomux\[openvino\]'"
     ):
         biomux.load(folder, runtime="openvino")
-    with pytest.raises(UsageError, match="BX001: there is no runtime 'tensorrt'; one of: auto, onnxruntime, openvino"):
+    with pytest.raises(UsageError, match="BX001: unknown runtime 'tensorrt'; choose from: auto, onnxruntime, openvino"):
         biomux.load(folder, runtime="tensorrt")
 
 

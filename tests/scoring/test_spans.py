@@ -169,7 +169,7 @@ def test_semeval_reads_one_alignment_in_four_ways() -> None:
 
 
 def test_an_unknown_matching_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="no matching 'fuzzy'"):
+    with pytest.raises(UsageError, match="unknown matching 'fuzzy'"):
         score([], matchings=["fuzzy"])
     with pytest.raises(UsageError, match="does not know the tokens"):
         score([], matchings=["subword"])

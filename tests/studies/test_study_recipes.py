@@ -139,7 +139,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
         ({"grid": {"loop.epochz": [1]}}, "did you mean 'epochs'"),
         ({"recipe": "d/singel-100"}, "did you mean 'd/single-100'"),
         ({"systems": {"a": {"recipe": ["a/mtl", "a/mtl"]}}}, "two members are called"),
-        ({"systems": {"a": {}, "b": {"encoder_of": "a.x"}}}, "'a.x' is not one member"),
+        ({"systems": {"a": {}, "b": {"encoder_of": "a.x"}}}, "exactly one member, got 'a.x'"),
     ],
 )
 def test_what_does_not_fit_together_is_named(changes: dict[str, Any], said: str) -> None:

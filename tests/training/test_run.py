@@ -255,7 +255,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
         ({"x": {"corpus": "bc5cdr", "types": ["Chemicals"]}}, CorpusError, "no type 'Chemicals'"),
         ({"x": {"corpus": "bc5cdr", "train": ["training"]}}, CorpusError, "no split 'training'"),
         ({"x": {"corpus": "jnlpba"}}, CorpusError, "lacks 'ner/JNLPBA/train.tsv"),
-        ({"x": {"corpus": "bc5cd"}}, CorpusError, "there is no corpus 'bc5cd'"),
+        ({"x": {"corpus": "bc5cd"}}, CorpusError, "unknown corpus 'bc5cd'"),
         ({"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}}, RecipeError, "tasks → x: .*; tasks → y: "),
     ],
 )

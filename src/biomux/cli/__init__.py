@@ -7,8 +7,8 @@ onnxruntime, lxml, torch) still belong inside functions, since a module is also 
 The docstring of a command is its help: a first line (the same as in the table below), paragraphs, and at least one example in
 an indented block that begins with `biomux NAME`.
 
-Exit codes: 0 fine; 1 a mistake of ours; 2 an error that the user can mend; 3 done, but for documents (`annotate`) or runs (`study`,
-`transfer`) that failed; 130 stopped by Ctrl-C; 141 the reader of our output went away; 143 stopped by SIGTERM.
+Exit codes: 0 success; 1 a bug in Biomux; 2 an error that the user can fix; 3 finished, but some documents (`annotate`) or runs
+(`study`, `transfer`) failed; 130 stopped by Ctrl-C; 141 the reader of the output closed the pipe; 143 stopped by SIGTERM.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typer.main import get_command, get_group
 
 from biomux import early_interrupt
 from biomux.cli.ui import streams
-from biomux.cli.ui.display import sentence
+from biomux.cli.ui.display import error_line, sentence
 from biomux.errors import BiomuxError, UsageError
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _interrupted(error: BaseException | None) -> bool:
 
 def _tell(error: Exception) -> int:
     if isinstance(error, BiomuxError):
-        return _say(f"error: {sentence(error)}", 2)
+        return _say(error_line(error), 2)
     if type(error).__name__ == "NoArgsIsHelpError" and hasattr(error, "show"):
         error.show()
         return 2
@@ -168,22 +168,25 @@ def _tell(error: Exception) -> int:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "biomux"
         message = _needed(error) or error.format_message().strip().rstrip(".")
-        told = UsageError("BX001", message[:1].lower() + message[1:], hint=f"see '{path} --help'")
-        return _say(f"error: {sentence(told)}", 2)
+        usage = UsageError("BX001", message[:1].lower() + message[1:], hint=f"see '{path} --help'")
+        return _say(error_line(usage), 2)
     if isinstance(error, MemoryError):
-        told = UsageError("BX002", "memory ran out", hint="close other programs, or split the input")
-        return _say(f"error: {sentence(told)}", 2)
+        usage = UsageError("BX002", "out of memory", hint="close other programs, or split the input")
+        return _say(error_line(usage), 2)
     if isinstance(error, OSError):
         where = str(error.filename) if error.filename else None
         if where == streams.STDOUT:
             streams.abandon_stdout()
-        told = UsageError(
-            "BX002", str(error.strerror or error), where=where, hint="check the path, permissions and space"
+        usage = UsageError(
+            "BX002",
+            str(error.strerror or error),
+            where=where,
+            hint="check the path, the permissions and the free space",
         )
-        return _say(f"error: {sentence(told)}", 2)
+        return _say(error_line(usage), 2)
     return _say(
-        f"error: unexpected {type(error).__name__}: {sentence(error)}; this is a mistake of ours: "
-        "please report it, with what the same command says with --debug",
+        f"error: unexpected {type(error).__name__}: {sentence(error)}; this is a bug in Biomux: "
+        "please report it, with the output of the same command with --debug",
         1,
     )
 
@@ -199,7 +202,7 @@ def _needed(error: Exception) -> str | None:
         str(one.metavar or one.name) for one in command.params if one.param_type_name == "argument" and one.required
     ]
     names = " ".join(given).replace("...", "").split()
-    return f"the arguments {' and '.join(names)} are needed" if len(names) > 1 else None
+    return f"missing arguments: {' and '.join(names)} are required" if len(names) > 1 else None
 
 
 def _say(message: str, code: int) -> int:
@@ -241,11 +244,11 @@ def _version(wanted: bool) -> None:
 
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
-    debug: bool = typer.Option(False, "--debug", help="Show where in the code an error arose; or set BIOMUX_DEBUG=1."),
+    debug: bool = typer.Option(False, "--debug", help="Show a traceback when an error occurs (or set BIOMUX_DEBUG=1)."),
 ) -> None:
     """Biomux reads biomedical text once and answers many questions about it.
 
-    Every command explains itself: biomux COMMAND --help
+    For help on a command: biomux COMMAND --help
     """
 
 
@@ -276,8 +279,8 @@ def _refusing_empty(param: Any) -> Callable[[Any, Any], Any]:
     def checked(context: Any, value: Any) -> Any:
         if value == "" or (isinstance(value, list | tuple) and "" in value):
             name = param.metavar or param.name.upper()
-            hint = f"give {name} a value; a shell variable in it may not be set"
-            raise UsageError("BX001", f"the argument {name} is empty", hint=hint)
+            hint = "check whether a shell variable in it is unset"
+            raise UsageError("BX001", f"the argument {name} must not be empty", hint=hint)
         return cast(context, value)
 
     return checked

@@ -103,7 +103,9 @@ def command(
         raise UsageError("BX001", "--skipped needs --on-error skip", hint="add it, or leave --skipped out")
     sources, goal = (paths, output) if output is not None else (paths[:-1], paths[-1])
     if not sources:
-        raise UsageError("BX001", "the arguments SOURCE and TARGET are needed", hint="see 'biomux convert --help'")
+        raise UsageError(
+            "BX001", "missing arguments: SOURCE and TARGET are required", hint="see 'biomux convert --help'"
+        )
     if sources.count("-") > 1:
         raise UsageError("BX001", "standard input can be read only once", hint="name - once")
     chosen = _target_format(goal, to)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from biomux.errors import UsageError
+from biomux.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def list_(
     found = [card for card in cards if task is None or task in card.tasks]
     if not found:
         tasks = sorted({name for card in cards for name in card.tasks})
-        raise UsageError("BX001", f"no corpus is for a task {task!r}", hint=f"one of: {', '.join(tasks)}")
+        raise UsageError("BX001", f"no corpus has the task {task!r}", hint=did_you_mean(task, tasks))
     if as_json:
         _print_json([{"name": card.name, "title": card.title, "tasks": card.tasks, **_access(card)} for card in found])
         return

@@ -22,7 +22,7 @@ def command(
         biomux verify bundles/first
         biomux verify && echo fine
     """
-    from biomux.cli.ui.display import note, table
+    from biomux.cli.ui.display import error_line, note, table
     from biomux.engine.bundle.verify import verify
     from biomux.engine.load import find
 
@@ -31,5 +31,5 @@ def command(
     rows = [(check.what, "fine" if check.error is None else "WRONG", check.said) for check in checks]
     table(["checked", "result", "what was found"], rows, title=str(folder))
     if checks[-1].error is not None:
-        note(f"error: {checks[-1].error}")
+        note(error_line(checks[-1].error))
         raise typer.Exit(2)

@@ -6,12 +6,11 @@ Paths are relative to the corpora directory; `x.tsv` and `x.tsv.gz` name the sam
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from biomux.errors import CorpusError
+from biomux.errors import CorpusError, nearest
 
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -172,8 +171,8 @@ def _fault(place: tuple[int | str, ...], kind: str, message: str) -> str:
     path = " → ".join(map(str, place)) or "card"
     if kind != "extra_forbidden":
         return f"{path}: {message.removeprefix('Value error, ')}"
-    near = difflib.get_close_matches(str(place[-1]), _keys(place[:-1]), n=1, cutoff=0.0)
-    return f"{path}: there is no such key" + (f", did you mean {near[0]!r}?" if near else "")
+    meant = nearest(str(place[-1]), _keys(place[:-1]))
+    return f"{path}: unknown key" + (f", did you mean {meant!r}?" if meant else "")
 
 
 def _keys(place: tuple[int | str, ...]) -> list[str]:

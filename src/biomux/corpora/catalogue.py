@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import cache
 from importlib import resources
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from biomux.corpora.card import NAME, Card, parse
-from biomux.errors import CorpusError
+from biomux.errors import CorpusError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +61,5 @@ def read(text: str, *, where: str) -> Card:
 
 
 def _unknown(name: str) -> CorpusError:
-    near = difflib.get_close_matches(name.lower().replace("_", "-"), names(), n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return CorpusError("BX201", f"there is no corpus {name!r}", hint=f"{hint}`biomux corpora list` shows all")
+    hint = did_you_mean(name, names(), otherwise="`biomux corpora list` shows all")
+    return CorpusError("BX201", f"unknown corpus {name!r}", hint=hint)

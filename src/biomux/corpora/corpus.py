@@ -9,7 +9,6 @@ bc5cdr/train:1 2
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 from biomux import formats
 from biomux.corpora import catalogue, directory, view
 from biomux.corpora.splits import side
-from biomux.errors import CorpusError
+from biomux.errors import CorpusError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,12 +54,8 @@ class Corpus:
 
     def _part(self, name: str, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
         if name not in self.card.splits:
-            near = difflib.get_close_matches(name, self.splits, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
             raise CorpusError(
-                "BX207",
-                f"corpus {self.name!r} has no split {name!r}",
-                hint=f"{hint}it has: {', '.join(self.splits) or 'none'}",
+                "BX207", f"corpus {self.name!r} has no split {name!r}", hint=did_you_mean(name, self.splits)
             )
         split = self.card.splits[name]
         given = split.made.origin if split.made else name

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from biomux.errors import CorpusError
+from biomux.errors import CorpusError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,9 +41,7 @@ def check_types(wanted: Iterable[str], known: Iterable[str], *, corpus: str) -> 
     known = list(known)
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            meant = f"did you mean {near[0]!r}? " if near else ""
-            hint = f"{meant}it has: {', '.join(known)}" if known else "it has no types of spans"
+            hint = did_you_mean(name, known) if known else "its spans have no types"
             raise CorpusError("BX207", f"corpus {corpus!r} has no type {name!r}", hint=hint)
 
 

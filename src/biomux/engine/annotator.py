@@ -17,7 +17,7 @@ from biomux.document import Document
 from biomux.engine import coverage, parallel, query, text_blocks
 from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.engine.task_runner import ask
-from biomux.errors import AnnotateError, BiomuxError, UsageError
+from biomux.errors import AnnotateError, BiomuxError, UsageError, did_you_mean
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import reading_ranges
 from biomux.text import abbreviations as text_abbreviations
@@ -199,7 +199,9 @@ class Annotator:
         known = {task.name: task for task in self.asking}
         unknown = [name for name in heads or () if name not in known]
         if unknown:
-            raise UsageError("BX001", f"no head {unknown[0]!r} answers", hint=f"one of: {', '.join(known) or 'none'}")
+            raise UsageError(
+                "BX001", f"no answering head is called {unknown[0]!r}", hint=did_you_mean(unknown[0], known)
+            )
         for group in _chunks(documents, self.chunk):
             done: Sequence[Document] = group
             for name in known if heads is None else heads:

@@ -9,7 +9,7 @@ from pathlib import Path
 from biomux.engine import runtimes
 from biomux.engine.annotator import Annotator
 from biomux.engine.bundle import reader, tokenizer_check
-from biomux.errors import BundleError
+from biomux.errors import BundleError, did_you_mean
 
 SHIPPED = "first"
 """The bundle that is taken where none is named."""
@@ -52,15 +52,16 @@ def find(path_or_name: str | Path | None = None) -> Path:
         return Path(path_or_name)
     if _NAME.fullmatch(name) and name in shipped():
         return Path(str(resources.files("biomux") / "bundles" / name))
-    known = ", ".join(shipped())
     if path_or_name is None:
         raise BundleError(
             "BX501",
-            "this Biomux came without a bundle",
-            hint="name one: a folder that `biomux export` made",
+            "this installation of Biomux has no bundle",
+            hint="name the folder of a bundle that `biomux export` made",
         )
     raise BundleError(
         "BX501",
-        f"there is no bundle {name!r}",
-        hint="name a folder that `biomux export` made" + (f", or one of: {known}" if known else ""),
+        f"unknown bundle {name!r}",
+        hint=f"name a folder that `biomux export` made; {did_you_mean(name, shipped())}".removesuffix(
+            "; there are none"
+        ),
     )

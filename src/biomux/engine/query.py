@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from biomux.engine import consistency
 from biomux.engine import entity_types as plain
 from biomux.engine.entity_types import Standing
-from biomux.errors import UsageError
+from biomux.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ def choose(
     if heads is not None:
         _must_be_known("head", heads, [task.name for task in tasks])
     if threshold is not None and precision is not None:
-        raise UsageError("BX001", "threshold and precision are both given", hint="give one of them")
+        raise UsageError("BX001", "cannot use both a threshold and a precision", hint="give one of them")
     asked = _asked_for(types, threshold)
     everything = precision is not None or _is_everything(threshold)
     voted = (bool(merges) and heads is None and not everything) if consistent is None else consistent
@@ -215,10 +215,10 @@ def _alone(tasks: Sequence[Tagging], curves: Mapping[Source, Curve], names: Iter
 def _must_be_known(what: str, asked: Sequence[str], known: Sequence[str]) -> None:
     unknown = [name for name in asked if name not in known]
     if unknown:
-        raise UsageError("BX001", f"there is no {what} {unknown[0]!r}", hint=f"one of: {', '.join(known)}")
+        raise UsageError("BX001", f"unknown {what} {unknown[0]!r}", hint=did_you_mean(unknown[0], known))
 
 
 def _must_be_share(what: str, value: object) -> None:
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         said = f"{value:g}" if isinstance(value, int | float) else repr(value)
-        raise UsageError("BX001", f"a {what} of {said} cannot be", hint="give a number from 0 to 1")
+        raise UsageError("BX001", f"{what} must be a number from 0 to 1, got {said}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Literal, get_args
 
-from biomux.errors import UsageError
+from biomux.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ OTHER: Name = "openvino"
 def named(runtime: str) -> Name:
     """The runtime that is meant; refused if there is none of that name, or if it is not installed."""
     if runtime not in RUNTIMES:
-        raise UsageError("BX001", f"there is no runtime {runtime!r}", hint=f"one of: {', '.join(RUNTIMES)}")
+        raise UsageError("BX001", f"unknown runtime {runtime!r}", hint=did_you_mean(runtime, RUNTIMES))
     if runtime != OTHER:
         return REFERENCE
     if not installed():

@@ -8,14 +8,13 @@ Heads that do not tag (classes, numbers, relations, answers) are scored on the c
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from biomux.corpora import catalogue, cross, view
-from biomux.errors import UsageError
+from biomux.errors import UsageError, did_you_mean
 from biomux.scoring import mapping
 
 if TYPE_CHECKING:
@@ -188,6 +187,4 @@ def _by_name(gold: Iterable[str], plain: Iterable[str]) -> TypeMap | None:
 def _must_be_known(asked: Iterable[str], known: Sequence[str], what: str) -> None:
     for name in asked:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise UsageError("BX001", f"the model has no {what} {name!r}", hint=f"{hint}it has: {', '.join(known)}")
+            raise UsageError("BX001", f"the model has no {what} {name!r}", hint=did_you_mean(name, known))

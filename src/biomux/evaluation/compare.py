@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biomux.errors import ScoreError, UsageError
+from biomux.errors import ScoreError, UsageError, did_you_mean
 from biomux.evaluation import published, score_folder
 from biomux.evaluation.score_folder import ScoreFolder
 from biomux.scoring.document_counts import DocumentCounts, document_counts
@@ -113,7 +113,7 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
     named = f"{paper}:{','.join(tables)}"
     if not found:
         known = sorted({f"{one.paper}:{one.table}" for one in published.all_published()})
-        raise UsageError("BX001", f"there is no published table {named!r}", hint=f"there are {', '.join(known)}")
+        raise UsageError("BX001", f"no table {named!r} of a paper is known", hint=did_you_mean(named, known))
     if metric is None and len(found) > 1:
         hint = f"name one with --metric: {', '.join(sorted(found))}"
         raise UsageError("BX001", f"{named} has {len(found)} metrics", hint=hint)

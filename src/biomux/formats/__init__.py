@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
-from biomux.errors import FormatError, UsageError
+from biomux.errors import FormatError, UsageError, did_you_mean
 from biomux.formats._format import Feature, Format, Loss, LossTally, LossWarning, features, ignore, report_losses, stop
 from biomux.formats._read_as import ReadAs, option_pairs
 from biomux.formats._source import (
@@ -138,11 +138,7 @@ def get(name: str) -> Format:
         return found
     if name in _outside():
         return _load(_outside()[name])
-    from difflib import get_close_matches
-
-    near = get_close_matches(name.lower().replace("_", "-"), names(), n=1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    raise UsageError("BX110", f"there is no format {name!r}", hint=f"{meant}one of: {', '.join(sorted(names()))}")
+    raise UsageError("BX110", f"unknown format {name!r}", hint=did_you_mean(name, sorted(names())))
 
 
 @cache

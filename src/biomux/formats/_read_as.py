@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from biomux import formats
-from biomux.errors import FormatError, UsageError
+from biomux.errors import FormatError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -113,7 +113,7 @@ def _values(found: Format, options: Mapping[str, str]) -> dict[str, object]:
     values: dict[str, object] = {}
     for name, value in options.items():
         if name not in names:
-            hint = f"one of: {', '.join(names)}" if names else "it has none"
+            hint = did_you_mean(name, names) if names else "it has no options"
             raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
         kinds = names[name]
         if "bool" in kinds and value in ("true", "false"):

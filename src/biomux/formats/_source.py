@@ -129,7 +129,9 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
     if where == "-":
         return
     if not text:
-        raise UsageError("BX002", "the name of a file or folder is empty", hint="name one; . is the current folder")
+        raise UsageError(
+            "BX002", "the name of a file or folder must not be empty", hint="for the current folder, write ."
+        )
     if path.is_dir():
         yield from folder_files(path, on_left_out=on_left_out, on_unread=on_unread)
     elif path.exists():

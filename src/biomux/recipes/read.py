@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from biomux.errors import RecipeError, TrainingError
+from biomux.errors import RecipeError, TrainingError, nearest
 from biomux.recipes.schema import Recipe
 
 if TYPE_CHECKING:
@@ -96,9 +95,9 @@ def _text(name: str) -> tuple[str, str]:
             ) from None
     shipped = names()
     if name not in shipped:
-        near = difflib.get_close_matches(name, shipped, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"give a file, or one of: {', '.join(shipped)}"
-        raise RecipeError("BX303", f"there is no recipe {name!r}", hint=hint)
+        meant = nearest(name, shipped)
+        hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
+        raise RecipeError("BX303", f"unknown recipe {name!r}", hint=hint)
     return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
 
 
@@ -131,8 +130,8 @@ def _sentence(problem: dict[str, Any], whole: type[BaseModel]) -> str:
     path = " → ".join(place)
     if problem["type"] != "extra_forbidden":
         return f"{path}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
-    near = difflib.get_close_matches(place[-1], _keys(place[:-1], whole), n=1)
-    return f"{path}: unknown key" + (f", did you mean {near[0]!r}?" if near else "")
+    meant = nearest(place[-1], _keys(place[:-1], whole))
+    return f"{path}: unknown key" + (f", did you mean {meant!r}?" if meant else "")
 
 
 def _keys(path: Sequence[str], whole: type[BaseModel]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import difflib
 import functools
 import inspect
 import sys
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,9 +38,7 @@ def checked(
     wrong: list[str] = []
     for name, value in settings.items():
         if name not in known and not open_ended:
-            near = difflib.get_close_matches(name, known, n=1)
-            meant = f", did you mean {near[0]!r}?" if near else f"; there is {', '.join(known) or 'none'}"
-            wrong.append(f"{name}: unknown key{meant}")
+            wrong.append(f"{name}: unknown key, {did_you_mean(name, known)}")
             continue
         try:
             found[name] = known[name].validate_python(value) if name in known else value

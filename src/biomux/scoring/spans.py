@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Range
-from biomux.errors import UsageError
+from biomux.errors import UsageError, did_you_mean
 from biomux.scoring.align import align
 from biomux.scoring.counts import CountTally, Table, merged
 from biomux.scoring.semeval import FIGURES, Figure, Outcomes
@@ -173,7 +173,7 @@ def _chosen(matchings: Sequence[str] | None, tokens: Ranges | None) -> Sequence[
         return MATCHINGS if tokens is not None else ALL_BUT_SUBWORD
     for name in matchings:
         if name not in MATCHINGS:
-            raise UsageError("BX001", f"there is no matching {name!r}", hint=f"choose from {', '.join(MATCHINGS)}")
+            raise UsageError("BX001", f"unknown matching {name!r}", hint=did_you_mean(name, MATCHINGS))
     if "subword" in matchings and tokens is None:
         raise UsageError(
             "BX001", "matching 'subword' does not know the tokens", hint="give `tokens`, a tokenizer's ranges"

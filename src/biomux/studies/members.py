@@ -9,7 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, did_you_mean
 from biomux.recipes import read as recipes
 
 if TYPE_CHECKING:
@@ -107,8 +107,10 @@ def of_transfer(
         tasks = transfer.tasks or tuple(whole.tasks)
         unknown = [name for name in tasks if name not in whole.tasks]
         if unknown or len(set(tasks)) < 2:
-            said = f"there is no task {unknown[0]!r}" if unknown else "at least two tasks are needed"
-            raise RecipeError("BX305", said, where=f"{where} → tasks", hint=f"the recipe has: {', '.join(whole.tasks)}")
+            said = f"the recipe has no task {unknown[0]!r}" if unknown else "a transfer study needs at least two tasks"
+            raise RecipeError(
+                "BX305", said, where=f"{where} → tasks", hint=did_you_mean(unknown[0] if unknown else "", whole.tasks)
+            )
         held = tuple(
             dict.fromkeys(
                 _base(corpus) for name in tasks for corpus in (whole.tasks[name].corpus, *whole.tasks[name].also)
@@ -173,9 +175,9 @@ def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path
         known = sorted({f"{one.system}.{one.part}".rstrip(".") for one in made.values()})
         raise RecipeError(
             "BX305",
-            f"{origin!r} is not one member",
+            f"encoder_of must name exactly one member, got {origin!r}",
             where=f"systems → {member.system} → encoder_of",
-            hint=f"one of: {', '.join(known)}",
+            hint=did_you_mean(origin, known),
         )
     run = str((folder or Path()) / "runs" / found[0].name)
     encoder = member.recipe.model.encoder.model_copy(update={"run": run})
@@ -220,5 +222,5 @@ def _must_have(tasks: Sequence[str] | None, members: Iterable[Member], *, where:
                 "BX305",
                 f"no member has the task {name!r}",
                 where=f"{where} → score → tasks",
-                hint=f"one of: {', '.join(known)}",
+                hint=did_you_mean(name, known),
             )

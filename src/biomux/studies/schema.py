@@ -6,14 +6,13 @@ task of a recipe alone and every two of them together, and asks which task helps
 
 from __future__ import annotations
 
-import difflib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, nearest
 from biomux.recipes import read as recipes
 from biomux.recipes.schema import Section
 
@@ -145,6 +144,6 @@ def _text(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, P
 
 
 def _unknown(name: str, known: list[str], what: str) -> RecipeError:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"give a file, or one of: {', '.join(known)}"
-    return RecipeError("BX303", f"there is no {what} {name!r}", hint=hint)
+    meant = nearest(name, known)
+    hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(known)}"
+    return RecipeError("BX303", f"unknown {what} {name!r}", hint=hint)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from biomux.document import Label, Span
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, did_you_mean
 from biomux.tasks import text_inputs
 from biomux.tasks.examples import MASKED, Example, ExampleSet, Labels, ModelInput, Unit
 from biomux.tasks.softmax import softmax
@@ -73,9 +73,9 @@ class Auxiliary:
         if which not in LABELS:
             raise RecipeError(
                 "BX306",
-                f"there is no auxiliary task {which!r}",
+                f"unknown auxiliary task {which!r}",
                 where=f"tasks → {name} → settings → which",
-                hint=f"one of: {', '.join(LABELS)}",
+                hint=did_you_mean(which, LABELS),
             )
         found = types or types_in([span for document in documents for span in document.spans])
         return cls(name, which, tuple(found), **settings)

@@ -15,7 +15,7 @@ from biomux import plugins
 from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
-from biomux.errors import RecipeError, TrainingError
+from biomux.errors import RecipeError, TrainingError, did_you_mean
 from biomux.recipes.schema import TaskSettings as TaskPart
 from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
@@ -217,9 +217,9 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
     if kind is None:
         raise RecipeError(
             "BX306",
-            f"there is no kind of task {described.kind!r}",
+            f"unknown kind of task {described.kind!r}",
             where=f"tasks → {name} → kind",
-            hint=f"one of: {', '.join(plugins.names(TASKS, 'tasks'))}",
+            hint=did_you_mean(described.kind, plugins.names(TASKS, "tasks")),
         )
     settings = checked(kind.of_documents, described.settings, where=f"tasks → {name}", fields=kind)
     if described.kind in ("tagging", "auxiliary"):
@@ -276,9 +276,9 @@ def make_head(described: HeadSettings, encoder: Any, outputs: int) -> torch.nn.M
     if make is None:
         raise RecipeError(
             "BX306",
-            f"there is no head {described.kind!r}",
+            f"unknown kind of head {described.kind!r}",
             where="head → kind",
-            hint=f"one of: {', '.join(plugins.names(HEADS, 'heads'))}",
+            hint=did_you_mean(described.kind, plugins.names(HEADS, "heads")),
         )
     settings = checked(make, described.settings, where="head")
     options = {"encoder": encoder} if "encoder" in inspect.signature(make).parameters else {}
@@ -295,18 +295,18 @@ def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
     if regime is None:
         raise RecipeError(
             "BX306",
-            f"there is no regime {kind!r}",
+            f"unknown regime {kind!r}",
             where="regime → kind",
-            hint=f"one of: {', '.join(plugins.names(REGIMES, 'regimes'))}",
+            hint=did_you_mean(kind, plugins.names(REGIMES, "regimes")),
         )
     boost = recipe.regime.settings.get("boost")
     strange = sorted(set(boost) - set(losses)) if isinstance(boost, dict) else []
     if strange:
         raise RecipeError(
             "BX305",
-            f"there is no task {strange[0]!r} to boost",
+            f"cannot boost the task {strange[0]!r}: the recipe has no such task",
             where="regime → settings → boost",
-            hint=f"one of: {', '.join(losses)}",
+            hint=did_you_mean(strange[0], losses),
         )
     try:
         return regime(losses, **checked(regime, recipe.regime.settings, where="regime"))

@@ -24,7 +24,7 @@ from biomux.engine.bundle import verify as verifying
 from biomux.engine.bundle.reader import FORMAT, MANIFEST, VERSION, read_manifest
 from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import Specials
-from biomux.errors import BundleError, TrainingError, UsageError
+from biomux.errors import BundleError, TrainingError, UsageError, did_you_mean
 from biomux.formats import folder_target, must_be_new
 from biomux.recipes.read import of_run
 from biomux.tasks import restored
@@ -215,7 +215,7 @@ def _must_be_exportable(heads: Sequence[str], found: Mapping[str, Tagging | None
     tagging = [name for name, task in found.items() if task is not None]
     for name in heads:
         if name not in found:
-            raise UsageError("BX001", f"the run has no head {name!r}", hint=f"one of: {', '.join(tagging)}")
+            raise UsageError("BX001", f"the run has no head {name!r}", hint=did_you_mean(name, tagging))
         if found[name] is None:
             raise _cannot(
                 f"head {name!r} does not tag, and others have no graph yet",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from biomux import plugins
-from biomux.errors import RecipeError, TrainingError
+from biomux.errors import RecipeError, TrainingError, did_you_mean
 from biomux.training import checkpoint, optimizers, precision
 from biomux.training.batches import collate, epoch_batches
 from biomux.training.deferred_interrupt import held
@@ -274,7 +274,10 @@ def _losses(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
             measure = plugins.find(OBJECTIVES, objective.loss, "objectives")
             if measure is None:
                 raise RecipeError(
-                    "BX306", f"there is no objective {objective.loss!r}", where=f"head of {objective.head!r}"
+                    "BX306",
+                    f"unknown objective {objective.loss!r}",
+                    where=f"head of {objective.head!r}",
+                    hint=did_you_mean(objective.loss, plugins.names(OBJECTIVES, "objectives")),
                 )
             found[objective.head] = measure(head(features, rows), labels)
     return found

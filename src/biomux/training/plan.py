@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,8 +94,8 @@ def objectives(heads: Mapping[str, str], weights: Mapping[str, float] | None = N
     if unknown:
         raise RecipeError(
             "BX305",
-            f"there is no task {unknown[0]!r} to weigh",
+            f"cannot weight the task {unknown[0]!r}: the recipe has no such task",
             where="regime → settings → weights",
-            hint=f"one of: {', '.join(heads)}",
+            hint=did_you_mean(unknown[0], heads),
         )
     return tuple(Objective(loss, head, chosen.get(head, 1.0)) for head, loss in heads.items())

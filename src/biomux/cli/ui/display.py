@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from biomux.errors import BiomuxError
+
 EVERY_SECONDS = 10.0
 """How often a progress that is not on a terminal writes a line."""
 
@@ -174,6 +176,11 @@ def sentence(something: object) -> str:
     'two\\\\nlines'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(something))
+
+
+def error_line(error: BiomuxError) -> str:
+    """An error as a command prints it, with the address of its entry in the docs."""
+    return f"error: {sentence(error)} (docs/reference/errors.md#{error.code.lower()})"
 
 
 def note(message: str) -> None:

@@ -28,7 +28,7 @@ def stop_at(error: BiomuxError) -> None:
     raise type(error)(error.code, error.message, where=error.where, hint=hint) from error
 
 
-_SKIP = "pass over such records with --on-error skip"
+_SKIP = "skip such records with --on-error skip"
 
 
 class Skips:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import nn
 
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, did_you_mean
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,6 +46,9 @@ def build(width: int, labels: int, *, pooling: Pooling = "max", dropout: float =
     """`pooling` is "cls", "mean" or "max"."""
     if pooling not in ("cls", "mean", "max"):
         raise RecipeError(
-            "BX306", f"there is no pooling {pooling!r}", where="head → settings", hint="one of: cls, mean, max"
+            "BX306",
+            f"unknown pooling {pooling!r}",
+            where="head → settings",
+            hint=did_you_mean(pooling, ("cls", "mean", "max")),
         )
     return Pooled(width, labels, pooling, dropout)

@@ -1,0 +1,508 @@
+"""Every error code with its meaning, its usual cause and the way out: docs/reference/errors.md is made from this table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """What the page of errors says about a code."""
+
+    meaning: str
+    cause: str
+    fix: str
+
+
+CODES: dict[str, Entry] = {
+    "BX001": Entry(
+        "an argument of a command or a call is not usable",
+        "An option, argument or setting has a value that is not allowed, or two of them contradict each other.",
+        "The message names the argument and what it accepts. `biomux COMMAND --help` lists all options.",
+    ),
+    "BX002": Entry(
+        "a file or folder does not exist, or cannot be read or written",
+        "The path is misspelled, permissions are missing, the disk is full, or memory ran out.",
+        "Check the path, the permissions and the free space. Quote globs so that the shell does not expand them.",
+    ),
+    "BX003": Entry(
+        "an optional part of Biomux is not installed",
+        "The command needs a package that the plain installation leaves out, such as torch, pyarrow or openvino; or a plugin cannot be imported.",
+        "Install the extra that the message names, for instance `pip install 'biomux[train]'`.",
+    ),
+    "BX004": Entry(
+        "the output already exists",
+        "Biomux never replaces a file or folder unless you ask for it.",
+        "Add `--overwrite`, or choose another name.",
+    ),
+    "BX101": Entry(
+        "a span, passage, sentence, token or answer is empty or lies outside its text",
+        "Offsets were made for another text, count bytes instead of characters, or include the last character.",
+        "Give offsets in characters of this text, end exclusive, at least one character long.",
+    ),
+    "BX102": Entry(
+        "a relation refers to a span that the document does not have",
+        "The span was removed or renamed, or the relation belongs to another document.",
+        "Use the id of a span or relation of the same document, or an argument of kind `concept`.",
+    ),
+    "BX103": Entry(
+        "an offset in bytes or UTF-16 units lies inside a character or outside the text",
+        "The offset was counted in other units, or for another text.",
+        "Check which units the producer counts in, and that the text is unchanged.",
+    ),
+    "BX104": Entry(
+        "a field of a document has a value of the wrong type",
+        "A document was made with, say, a number where a string belongs.",
+        "Convert the value before you make the document.",
+    ),
+    "BX110": Entry(
+        "the format of a file is unknown",
+        "Neither the name nor the first bytes of the file match a format, or the format that you named does not exist.",
+        "Name the format with `--from` or `--to`; `biomux formats` lists them.",
+    ),
+    "BX111": Entry(
+        "a file is not in the expected encoding",
+        "The file is not UTF-8 (for XML: not in the encoding that it declares).",
+        "Convert it, for instance with `iconv -f LATIN1 -t UTF-8`.",
+    ),
+    "BX112": Entry(
+        "a compressed file or archive is damaged or truncated",
+        "The download or copy was interrupted.",
+        "Download or copy it again.",
+    ),
+    "BX113": Entry(
+        "a record is malformed",
+        "A line, row or element does not have the structure that its format requires.",
+        "The message gives the line. Correct it, or skip such records with `--on-error skip`; if every record fails, the format was probably recognised wrongly: name it with `--from`.",
+    ),
+    "BX114": Entry(
+        "offsets in a record lie outside its text",
+        "The producer counted in other units, or the text was changed after it was annotated.",
+        "Check how the offsets were counted; some formats have an option for it (`-O offsets=bytes`, `-O offsets=utf16`).",
+    ),
+    "BX115": Entry(
+        "the text at a record's offsets differs from the mention that it states",
+        "The text was changed after it was annotated, or the offsets count other units or another text.",
+        "Export text and annotations again from the same source, or choose the right units with `-O offsets=…`.",
+    ),
+    "BX116": Entry(
+        "a column or field is missing",
+        "A table has no column, or an object no key, that the format needs.",
+        "Add it, or name the right one: `--text title,abstract`, `--id pmid`.",
+    ),
+    "BX117": Entry(
+        "XML or JSON is not well-formed",
+        "The file is truncated, or was edited or concatenated by hand.",
+        "Repair the file at the line that the message gives, or download it again.",
+    ),
+    "BX118": Entry(
+        "an XML file declares or uses entities",
+        "Biomux never expands entities: a small file could grow without limit, or pull in other files.",
+        "If you trust the file, expand them first, for instance with `xmllint --noent`.",
+    ),
+    "BX119": Entry(
+        "a companion file is missing",
+        "The format spreads a document over several files (`.ann` and `.txt`, tables of entities and relations), and one of them is not there.",
+        "Put all of them into one folder, and keep their names.",
+    ),
+    "BX120": Entry(
+        "a format cannot be written, or cannot hold this document",
+        "The format is read-only, or the document has something that the format has no place for, such as a tab in a cell or a character that XML does not allow.",
+        "Write to `jsonl`, which holds everything, or skip such documents with `--on-error skip`.",
+    ),
+    "BX121": Entry(
+        "a record is longer than the limit",
+        "One line, row or object exceeds the size up to which files are streamed.",
+        "Split the record; for plain text, `--from lines` makes each line a document.",
+    ),
+    "BX122": Entry(
+        "a file was written by a later version of Biomux",
+        "Its layout is newer than this version can read.",
+        "Upgrade Biomux.",
+    ),
+    "BX130": Entry(
+        "the target format cannot hold everything, and `--strict-loss` was given",
+        "The documents have annotations that the target has no place for.",
+        "Choose a format that holds them (`biomux formats`), or leave out `--strict-loss`.",
+    ),
+    "BX201": Entry(
+        "no corpus has that name",
+        "The name is misspelled, or the corpus is not in the catalogue.",
+        "`biomux corpora list` shows all names.",
+    ),
+    "BX202": Entry(
+        "the corpora directory does not exist, or the configuration that names it cannot be read",
+        "None of `--corpora`, `BIOMUX_CORPORA`, `~/.config/biomux/config.yaml` and `./corpora` leads to a folder.",
+        "Give `--corpora DIR`, or set `BIOMUX_CORPORA`.",
+    ),
+    "BX203": Entry(
+        "a file of a corpus is missing",
+        "The corpus was not downloaded, or only in part.",
+        "Run `biomux corpora fetch NAME`: it downloads the file or says where to get it.",
+    ),
+    "BX204": Entry(
+        "a file or count of a corpus differs from its card",
+        "The file is damaged or edited, or its public copy has changed.",
+        "Fetch it again; `biomux corpora check --only NAME` shows every difference.",
+    ),
+    "BX205": Entry(
+        "a corpus is only available on application",
+        "Its owners require a data use agreement, so Biomux cannot download it.",
+        "Apply where the message says, then put the files where it says.",
+    ),
+    "BX206": Entry(
+        "the card of a corpus is not valid",
+        "A card has unknown keys, bad values, or a name other than its file's.",
+        "Correct the keys that the message lists.",
+    ),
+    "BX207": Entry(
+        "a corpus has no such split or type, or a view or group is not usable",
+        "A name in `--split`, in `NAME[Type]` or in a recipe does not exist in that corpus.",
+        "`biomux corpora show NAME` lists splits and types.",
+    ),
+    "BX208": Entry(
+        "a download failed",
+        "There is no network, the server refused, or the file has no direct address.",
+        "Try again (a partial download is resumed), or get the file by hand as the message says.",
+    ),
+    "BX301": Entry(
+        "a recipe cannot be read",
+        "The file is not UTF-8 text or not valid YAML.",
+        "Check the indentation at the line that the message gives.",
+    ),
+    "BX302": Entry(
+        "a recipe has unknown keys or bad values",
+        "A key is misspelled, in the wrong section, or has a value out of range. All mistakes are listed at once.",
+        "Correct them; [recipes](recipes.md) lists every key.",
+    ),
+    "BX303": Entry(
+        "no recipe or study has that name",
+        "The name is misspelled, or the path of the file is wrong.",
+        "Give a file, or one of the names in [recipes](recipes.md).",
+    ),
+    "BX304": Entry(
+        "a value given with `--set` is not usable",
+        "It is not of the form `a.b=value`, its value is not YAML, or its path leads through something that has no keys.",
+        "Write, for instance, `--set loop.epochs=2`.",
+    ),
+    "BX305": Entry(
+        "the parts of a recipe or study do not fit together",
+        "Each part is valid, but not with the others: a regime for one task with two tasks, a weight for a task that does not exist.",
+        "Change one of the parts that the message names.",
+    ),
+    "BX306": Entry(
+        "no kind of task, head, regime or objective has that name, or it has no such setting",
+        "The name is misspelled, or the setting belongs to another kind.",
+        "[Recipes](recipes.md) lists the kinds and their settings.",
+    ),
+    "BX307": Entry(
+        "corpora, splits or types of a recipe are missing",
+        "Several tasks of the recipe need something that the corpora directory does not have. All are listed at once.",
+        "Fetch the corpora with `biomux corpora fetch`, or remove these tasks.",
+    ),
+    "BX401": Entry(
+        "an encoder, tokenizer or vocabulary cannot be loaded",
+        "The folder lacks a file, the hub name is wrong or there is no network, or the encoder cannot do what the recipe asks.",
+        "Give a folder with `config.json`, `model.safetensors` and `tokenizer.json` or `vocab.txt`, or check the hub name.",
+    ),
+    "BX402": Entry(
+        "a checkpoint or model cannot be saved",
+        "The disk is full or the folder is not writable.",
+        "Make room, then run `biomux train --resume RUN`; the previous checkpoint is intact.",
+    ),
+    "BX403": Entry(
+        "a loss or weight is not a finite number",
+        "Training diverged, mostly because the learning rate is too high.",
+        "Lower `loop.learning_rate` and start again, or resume from the last checkpoint, which is intact.",
+    ),
+    "BX404": Entry(
+        "there is nothing to train on or to score",
+        "A split is empty, or no document has annotations that the task can learn from.",
+        "Check the task's corpus, split and types; `biomux corpora stats NAME` counts what is there.",
+    ),
+    "BX405": Entry(
+        "a run's folder is in use, missing, or belongs to another recipe",
+        "Another process trains there, the path is wrong, or the recipe or data changed since the run started.",
+        "Wait, name another folder with `--run`, or restore what the run was started with.",
+    ),
+    "BX406": Entry(
+        "a run's model cannot be loaded",
+        "A file of the run is damaged, or was written by another version of Biomux.",
+        "Restore the files, resume the run, or train again.",
+    ),
+    "BX407": Entry(
+        "several processes cannot share the training",
+        "The number of batches per step is not a multiple of the number of processes.",
+        "Set `loop.accumulate` to a multiple of the number of processes.",
+    ),
+    "BX408": Entry(
+        "a device or its arithmetic is not available",
+        "The recipe asks for CUDA, bf16 or fp16, and this machine does not have it.",
+        "Set `loop.device` or `loop.precision` to `auto`.",
+    ),
+    "BX409": Entry(
+        "a task has training examples, but no positive one",
+        "The types that the task names do not occur in the training split.",
+        "Check the types and the split of the task.",
+    ),
+    "BX420": Entry(
+        "word vectors are missing, or in a file that cannot be read",
+        "The path is wrong, or the file is not word2vec text, word2vec binary or `.npz`.",
+        "Check the path and convert the file to one of these.",
+    ),
+    "BX421": Entry(
+        "a file of word vectors is truncated",
+        "It ends before the number of words that it announces.",
+        "Download it again.",
+    ),
+    "BX422": Entry(
+        "a word vector has the wrong size or a value that is not a number",
+        "The file is damaged, or of another kind than its name says.",
+        "Check its format, or download it again.",
+    ),
+    "BX423": Entry(
+        "a file of word vectors is not UTF-8",
+        "A word has bytes that are not valid UTF-8.",
+        "Convert the file to UTF-8.",
+    ),
+    "BX501": Entry(
+        "there is no bundle",
+        "The name or path does not lead to a bundle, or this installation came without one.",
+        "Name a folder that `biomux export` made.",
+    ),
+    "BX502": Entry(
+        "a bundle has another format or version",
+        "It was made by a version of Biomux whose layout differs.",
+        "Use the version that made it, or export the run again.",
+    ),
+    "BX503": Entry(
+        "a file of a bundle is missing or differs from the manifest",
+        "The bundle was copied incompletely, or edited.",
+        "Copy or download it again, or export the run again.",
+    ),
+    "BX505": Entry(
+        "a run cannot be exported as it is",
+        "It has no head that can be exported, or its encoder has an operation that a bundle does not allow.",
+        "The message says what to change; `--heads` exports some heads only.",
+    ),
+    "BX506": Entry(
+        "a JSON file of a bundle is not well-formed, or has a key twice",
+        "The file is damaged, or was edited by hand.",
+        "Copy or download the bundle again.",
+    ),
+    "BX507": Entry(
+        "a bundle's manifest names a file by more than a plain name",
+        "A path such as `../x` could reach files outside the bundle.",
+        "Do not use this bundle unless you know who made it.",
+    ),
+    "BX508": Entry(
+        "a file of a bundle is a link or not a regular file",
+        "Links could lead outside the bundle.",
+        "Replace the link by the file itself, or download the bundle again.",
+    ),
+    "BX509": Entry(
+        "a file of a bundle is larger than the limit",
+        "The file is not what the bundle should hold.",
+        "Download the bundle again; do not use one whose origin you do not know.",
+    ),
+    "BX510": Entry(
+        "a bundle's manifest lacks something or has a bad value",
+        "The manifest is damaged, or was written by another tool.",
+        "Download or export the bundle again.",
+    ),
+    "BX511": Entry(
+        "a bundle's table of heads lacks something or has a bad value",
+        "`heads.json` is damaged, or was written by another tool.",
+        "Download or export the bundle again.",
+    ),
+    "BX512": Entry(
+        "the columns of a bundle's heads do not match each other or the graph",
+        "Files of different bundles were mixed.",
+        "Download or export the bundle again.",
+    ),
+    "BX513": Entry(
+        "a temperature or threshold of a bundle is not usable",
+        "The calibration has values out of range or out of order.",
+        "Download or export the bundle again.",
+    ),
+    "BX514": Entry(
+        "a bundle's windows are longer than its encoder can read",
+        "The manifest was changed, or files of different bundles were mixed.",
+        "Download or export the bundle again.",
+    ),
+    "BX515": Entry(
+        "a bundle's plain types refer to heads or types that it does not have",
+        "`types.json` was edited, or the bundle was exported with other heads.",
+        "Export the bundle again with a fitting `--types` file.",
+    ),
+    "BX516": Entry(
+        "a bundle's tokenizer is damaged or has a part that is not allowed",
+        "Only the parts listed in [bundles](bundles.md) are accepted.",
+        "Download or export the bundle again.",
+    ),
+    "BX517": Entry(
+        "a bundle's tokenizer would truncate or pad texts",
+        "Biomux cuts texts into windows itself; a tokenizer that truncates would drop text silently.",
+        "Export the bundle again.",
+    ),
+    "BX518": Entry(
+        "a bundle's tokens lie outside its encoder's vocabulary",
+        "The tokenizer and the graph come from different models.",
+        "Export the bundle again.",
+    ),
+    "BX519": Entry(
+        "a bundle holds a file that its manifest does not name",
+        "Something was added to the folder.",
+        "Remove the file.",
+    ),
+    "BX520": Entry(
+        "an ONNX file is truncated or not well-formed",
+        "The download or copy was interrupted.",
+        "Download or export the bundle again.",
+    ),
+    "BX521": Entry(
+        "an ONNX file has unknown parts, or repeats one that may occur only once",
+        "It was made by another tool, or to attack the reader.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX522": Entry(
+        "an ONNX file keeps data in another file",
+        "A bundle's graph must be complete in itself.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX523": Entry(
+        "an ONNX file has an operator that is not allowed",
+        "A bundle's graph may hold plain arithmetic only; [bundles](bundles.md) lists the operators.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX524": Entry(
+        "an ONNX file has another version, or uses operators of another domain",
+        "It was made by another tool, or another version of Biomux.",
+        "Export the run again with this version.",
+    ),
+    "BX525": Entry(
+        "an ONNX file has functions, training parts or device settings",
+        "A bundle's graph must not hold them.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX526": Entry(
+        "an ONNX file has a subgraph",
+        "Loops and conditions are not allowed in a bundle's graph.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX527": Entry(
+        "an ONNX file has a sparse tensor",
+        "A bundle's graph must not hold sparse tensors.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX528": Entry(
+        "an ONNX file has other inputs or outputs than a bundle's graph",
+        "The graph was not made for Biomux.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX529": Entry(
+        "an ONNX file exceeds a limit",
+        "It has more nodes, dimensions or bytes than any bundle needs.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX530": Entry(
+        "an ONNX file has more metadata or description than allowed",
+        "Bundles keep their metadata in the manifest.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX531": Entry(
+        "a constant of an ONNX file has a type that is not allowed, or the wrong amount of data",
+        "The file is damaged, or was made to attack the reader.",
+        "Download or export the bundle again.",
+    ),
+    "BX532": Entry(
+        "the nodes of an ONNX file do not connect",
+        "A node reads a value that nothing before it computes, or a name is used twice.",
+        "Download or export the bundle again.",
+    ),
+    "BX533": Entry(
+        "a node of an ONNX file has an attribute that is not allowed",
+        "Each operator may have only the attributes that Biomux knows.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX534": Entry(
+        "an attribute of an ONNX file holds a tensor",
+        "Tensors may stand among the constants only.",
+        "Use only bundles that `biomux export` made.",
+    ),
+    "BX540": Entry(
+        "the runtime cannot open or run a bundle's graph",
+        "The runtime is too old, memory ran out, or the graph is damaged.",
+        "Run `biomux verify BUNDLE`; upgrade onnxruntime or openvino, or download the bundle again.",
+    ),
+    "BX541": Entry(
+        "a bundle does not reproduce its own examples",
+        "The weights are damaged, or the runtime computes something else on this machine.",
+        "Download the bundle again; if that does not help, try the other `--runtime` and report it.",
+    ),
+    "BX542": Entry(
+        "a head loses more by int8 than allowed",
+        "Quantization changed the head's scores on development documents by more than `--tolerance`.",
+        "Export with `--precision auto` or `fp32`, or raise `--tolerance`.",
+    ),
+    "BX543": Entry(
+        "the transitions of a bundle's head are not usable",
+        "The CRF's table has the wrong size or values that are not numbers.",
+        "Download or export the bundle again.",
+    ),
+    "BX601": Entry(
+        "a text has half a surrogate pair",
+        "The text was cut or decoded wrongly: half a pair is not a character.",
+        "Repair the text where it was made.",
+    ),
+    "BX602": Entry(
+        "part of a document was not read, and `--strict` was given",
+        "The document has sentences that do not cover its whole text.",
+        "Give sentences that cover the text, or none, or leave out `--strict`.",
+    ),
+    "BX603": Entry(
+        "a document cannot be annotated",
+        "The document made the engine fail; others are not affected.",
+        "Check that the text is what you expect; if it is, please report it.",
+    ),
+    "BX604": Entry(
+        "a worker process ended unexpectedly",
+        "Mostly memory ran out, or something killed the process.",
+        "Give the same command again to resume; use fewer `--workers` or a smaller `--part-size`.",
+    ),
+    "BX605": Entry(
+        "the target is in use, or holds results for other inputs or settings",
+        "Another command is writing there, or you repeated a command with other inputs or options.",
+        "Repeat the same command to resume, name another target, or start over with `--restart`.",
+    ),
+    "BX701": Entry(
+        "documents are on one side of a score and not on the other",
+        "The two sides come from different splits, or documents without entities were left out.",
+        "Score the same documents on both sides; a document without entities must still be there.",
+    ),
+    "BX702": Entry(
+        "two documents on one side of a score have the same id",
+        "Files were concatenated, or ids restart in each file.",
+        "Give every document a unique id.",
+    ),
+    "BX703": Entry(
+        "gold and prediction have different texts",
+        "The text was changed between annotation and prediction.",
+        "Predict on the unchanged text of the gold documents.",
+    ),
+    "BX704": Entry(
+        "there is too little, or nothing, to score",
+        "Nothing is left after filters, or a test needs more systems or corpora.",
+        "The message says what is missing; choose another split or more systems.",
+    ),
+    "BX705": Entry(
+        "counts, scores or logits have shapes or values that do not fit together",
+        "Files of scores were edited, or written by another version.",
+        "Score again.",
+    ),
+    "BX706": Entry(
+        "scores were measured on different documents and cannot be compared",
+        "The systems were scored on different splits or with different filters.",
+        "Score all systems on the same split of the same corpus.",
+    ),
+}
+"""Code → its entry, in order. Codes never change: users search for them."""
