@@ -20,6 +20,7 @@ from biomux.evaluation import score_folder
 from biomux.evaluation.compare import systems_of
 from biomux.evaluation.negative_transfer import contrasts
 from biomux.evaluation.prediction_files import score_files
+from biomux.recipes.run_folder import read_journal
 from biomux.report import charts, cost, journal, report, score_sections
 from biomux.report.beside_published import beside, comparable, ours
 from biomux.report.page_html import html
@@ -378,7 +379,7 @@ def test_what_is_not_there_or_no_measurement_is_told(tmp_path: Path) -> None:
 def test_a_journal_that_is_cut_short_is_shown_as_far_as_it_goes(trained: Path) -> None:
     path = trained / "journal.jsonl"
     path.write_text(path.read_text()[:-150] + "\n[3]\n" + '{"event": "scores"}\n')
-    found = journal.history(path)
+    found = journal.history(read_journal(path))
     assert found.unread == 3
     assert found.losses["pills"][0] == (10.0, 0.2)
     page, _ = report.make([str(trained)])

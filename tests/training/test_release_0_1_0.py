@@ -10,7 +10,7 @@ from releases import ANSWERS, FOLDER, TEXTS, check_entities
 import biomux
 from biomux import formats
 from biomux.document import Document
-from biomux.recipes.read import of_run
+from biomux.recipes.run_folder import RunFolder
 from biomux.training.export import export
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_the_similarity_of_a_pair_is_the_same(tagger: Annotator) -> None:
 
 
 def test_its_recipe_and_predictions_are_read() -> None:
-    assert list(of_run(RUN).tasks) == ["drugs", "genes", "ills", "alike", "any"]
+    assert list(RunFolder(RUN).recipe.tasks) == ["drugs", "genes", "ills", "alike", "any"]
     for name in ("drugs", "genes", "ills"):
         predicted = list(formats.read(RUN / "predictions" / f"{name}.jsonl"))
         assert len(predicted) == 8

@@ -20,7 +20,7 @@ from training import invented
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
 from biomux.files import in_use
-from biomux.recipes.read import of_run
+from biomux.recipes.run_folder import RunFolder
 from biomux.recipes.schema import Recipe
 from biomux.training import checkpoint, optimizers, run
 from biomux.training.build import build
@@ -81,7 +81,7 @@ def test_another_recipe_is_refused_and_one_that_says_the_same_otherwise_is_not(f
     text = (finished / "recipe.yaml").read_text()
     (finished / "recipe.yaml").write_text("# a comment\n" + text.replace("documents: null\n", ""))
     run.start(invented.recipe(about="The same."), finished, directory=directory)
-    assert of_run(finished).about == "The same."
+    assert RunFolder(finished).recipe.about == "The same."
 
 
 def test_development_scores_are_taken_as_seldom_as_asked(directory: Path, tmp_path: Path) -> None:

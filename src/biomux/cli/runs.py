@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biomux.cli.ui.display import duration, table
-from biomux.errors import UsageError
+from biomux.errors import TrainingError, UsageError
+from biomux.recipes.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,43 +60,40 @@ SHOWN = 12
 
 def run_folders(folder: Path) -> Iterator[Path]:
     """The folder itself if it is a run, otherwise the runs right below it, in order."""
-    if (folder / "recipe.yaml").is_file():
+    if RunFolder(folder).exists:
         yield folder
         return
     for path in sorted(folder.iterdir()):
-        if (path / "recipe.yaml").is_file():
+        if RunFolder(path).exists:
             yield path
 
 
 def describe(folder: Path) -> dict[str, Any]:
     """What a run's files say. A damaged or missing file says nothing, and that is not an error: a run may be in the middle of it."""
-    import yaml
-
+    run = RunFolder(folder)
     try:
-        recipe = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
-        recipe = None
-    name = recipe.get("name", "?") if isinstance(recipe, dict) else "?"
-    events = list(_events(folder / "journal.jsonl"))
+        name = run.recipe_mapping.get("name", "?")
+    except TrainingError:
+        name = "?"
+    events = [event for event in run.events() if event is not None]
     last: dict[str, Any] = {}
     for event in events:
         if event.get("event") in ("step", "end"):
             last |= event
-    scores = _json(folder / "scores.json")
-    told = scores.get("tasks")
+    told = run.scores.get("tasks")
     tasks = {task: _main(figures) for task, figures in told.items()} if isinstance(told, dict) else {}
     best = _number(last.get("best"), -1.0)
     return {
         "run": str(folder),
         "recipe": name,
         "state": _state(folder, events),
-        "best": best if best >= 0 else _number(scores.get("mean", scores.get("mean_f1")), None),
+        "best": best if best >= 0 else _number(run.scores.get("mean", run.scores.get("mean_f1")), None),
         "scores": tasks,
         "step": _number(last.get("step"), 0),
         "steps": _number(last.get("total"), 0),
         "seconds": round(_number(last.get("seconds"), 0.0), 1),
         "tokens": _number(last.get("tokens"), 0),
-        "machine": _json(folder / "machine.json"),
+        "machine": run.machine,
     }
 
 
@@ -121,28 +119,6 @@ def _main(figures: Any) -> float | None:
 def _number(value: Any, otherwise: Any) -> Any:
     """The value if it is a number."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
-
-
-def _events(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(event, dict):
-                    yield event
-    except OSError:
-        return
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _percent(value: float | None) -> str:

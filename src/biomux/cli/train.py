@@ -115,9 +115,9 @@ def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -
             "--resume goes on with a run as it was begun",
             hint="leave --run, --set and --quick, or begin another run",
         )
-    from biomux.recipes.read import of_run
+    from biomux.recipes.run_folder import RunFolder
 
-    return folder, of_run(folder)
+    return folder, RunFolder(folder).recipe
 
 
 def next_folder(root: Path, name: str) -> Path:

@@ -122,12 +122,13 @@ def command(
 def _map(members: Sequence[Member], folder: Path, corpora: Path | None, examples: int) -> dict[str, Any] | None:
     """The map of the tasks that were trained alone with the first seed; None where there are fewer than two, or their weights are gone."""
     from biomux.cli.tasks import gathered
+    from biomux.recipes.run_folder import WEIGHTS
 
     first = min((member.seed for member in members), default=0)
     runs = [
         folder / "runs" / member.name for member in members if len(member.recipe.tasks) == 1 and member.seed == first
     ]
-    runs = [run for run in runs if (run / "model.safetensors").is_file()]
+    runs = [run for run in runs if (run / WEIGHTS).is_file()]
     return gathered(runs, corpora, examples) if len(runs) > 1 else None
 
 

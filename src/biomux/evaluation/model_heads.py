@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from biomux.corpora import catalogue, view
+from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.task_sheet import KINDS
 
 if TYPE_CHECKING:
@@ -98,14 +99,12 @@ def corpus_of(head: str) -> str | None:
 
 def _stated(folder: Path) -> Mapping[str, str]:
     """What a run's recipe or a bundle's table says. Both were checked when the model was loaded."""
-    recipe, table = folder / "recipe.yaml", folder / "heads.json"
+    run, table = RunFolder(folder), folder / "heads.json"
     if table.is_file():
         heads = json.loads(table.read_bytes()).get("heads", [])
         return {head["name"]: head["corpus"] for head in heads if isinstance(head.get("corpus"), str)}
-    if recipe.is_file():
-        from biomux.recipes.read import of_run
-
-        return {name: _read_by(task) for name, task in of_run(folder).tasks.items()}
+    if run.exists:
+        return {name: _read_by(task) for name, task in run.recipe.tasks.items()}
     return {}
 
 

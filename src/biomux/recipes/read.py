@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from biomux.errors import RecipeError, TrainingError, nearest
+from biomux.errors import RecipeError, nearest
 from biomux.recipes.schema import Recipe
 
 if TYPE_CHECKING:
@@ -59,16 +59,6 @@ def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) ->
     except ValidationError as error:
         said = "; ".join(_sentence(dict(problem), part) for problem in error.errors())
         raise RecipeError("BX302", said, where=where, hint=hint) from None
-
-
-def of_run(folder: Path) -> Recipe:
-    """The recipe that a run was made with, as it stands in the run's folder."""
-    path = folder / "recipe.yaml"
-    if not path.is_file():
-        raise TrainingError(
-            "BX405", "there is no run here", where=str(folder), hint="name the folder that `biomux train` made"
-        )
-    return read(str(path))
 
 
 def names() -> list[str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from biomux.recipes.run_folder import WEIGHTS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -102,7 +104,7 @@ def time_taken(seconds: float) -> str:
 
 
 def _run(run: ReportRun) -> Cost:
-    weights = run.folder / "model.safetensors"
+    weights = run.folder / WEIGHTS
     history = run.history
     return Cost(
         run.name,

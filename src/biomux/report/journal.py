@@ -5,14 +5,12 @@ A journal may be in the middle of being written, or cut short: lines that cannot
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
 Point = tuple[float, float]
 
@@ -34,22 +32,8 @@ class History:
     unread: int = 0
 
 
-def events(path: Path) -> Iterator[dict[str, Any] | None]:
-    """The events of a journal; None for a line that is none. A journal that is not there has no events."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    event = None
-                yield event if isinstance(event, dict) else None
-    except FileNotFoundError:
-        return
-
-
-def history(path: Path) -> History:
-    """Everything at once."""
+def history(events: Iterable[dict[str, Any] | None]) -> History:
+    """Everything at once; an event that is None is a line that could not be read."""
     losses: dict[str, list[Point]] = {}
     scores: dict[str, list[Point]] = {}
     means: list[Point] = []
@@ -57,7 +41,7 @@ def history(path: Path) -> History:
     scoring = 0.0
     begun = unread = 0
     state = "stopped"
-    for event in events(path):
+    for event in events:
         kind = None if event is None else event.get("event")
         try:
             if event is None:
@@ -91,7 +75,7 @@ def history(path: Path) -> History:
         _whole(last.get("total")),
         _number(last.get("seconds")),
         scoring,
-        _whole(last.get("tokens", last.get("pieces"))),
+        _whole(last.get("tokens")),
         begun,
         state,
         unread,

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from biomux.errors import BundleError, ScoreError, TrainingError, UsageError
+from biomux.errors import BundleError, ScoreError, UsageError
 from biomux.evaluation import score_folder
 from biomux.evaluation.compare import argument_of
+from biomux.recipes.run_folder import RECIPE, SCORES, RunFolder
 from biomux.report.journal import History, history
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ Kind = Literal["run", "scores", "study", "bundle", "bench"]
 
 SIGNS: tuple[tuple[str, Kind], ...] = (
     ("study.json", "study"),
-    ("recipe.yaml", "run"),
+    (RECIPE, "run"),
     ("manifest.json", "bundle"),
     ("scores.json", "scores"),
 )
@@ -139,21 +140,9 @@ def kind_of(place: Path) -> Kind:
 
 def read_run(folder: Path, *, name: str) -> ReportRun:
     """A run, finished or not."""
-    import yaml
-
-    path = folder / "recipe.yaml"
-    try:
-        recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        why = str(error).splitlines()[0]
-        raise TrainingError(
-            "BX405", f"the recipe is not readable: {why}", where=str(path), hint="train again"
-        ) from None
-    if not isinstance(recipe, dict):
-        raise TrainingError("BX405", "the recipe is not readable: it has no keys", where=str(path), hint="train again")
-    scores = score_folder.read(folder, system=name) if (folder / "scores.json").is_file() else None
-    machine = _lenient(folder / "machine.json")
-    return ReportRun(name, folder, recipe, history(folder / "journal.jsonl"), scores, machine)
+    run = RunFolder(folder)
+    scores = score_folder.read(folder, system=name) if (folder / SCORES).is_file() else None
+    return ReportRun(name, folder, run.recipe_mapping, history(run.events()), scores, run.machine)
 
 
 def _study(folder: Path, label: str) -> ReportStudy:
@@ -174,12 +163,3 @@ def _object(path: Path, refused: UsageError | BundleError | ScoreError) -> dict[
     if not isinstance(found, dict):
         raise type(refused)(refused.code, refused.message, where=str(path), hint="make it again")
     return found
-
-
-def _lenient(path: Path) -> dict[str, Any]:
-    """A JSON object that may not be there yet."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

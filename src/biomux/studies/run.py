@@ -23,13 +23,13 @@ from biomux.corpora import corpus as corpora
 from biomux.engine import machine
 from biomux.errors import BiomuxError, TrainingError
 from biomux.formats import folder_target, jsonl, target
-from biomux.recipes.read import of_run
+from biomux.recipes.run_folder import JOURNAL, WEIGHTS, RunFolder, read_journal
 from biomux.scoring.signature import Checksum
 from biomux.tasks import restored
 from biomux.tasks.task_rows import rows_of
 from biomux.training import loop, run
 from biomux.training.development_scores import predict
-from biomux.training.load_run import description_of, load_run
+from biomux.training.load_run import load_run
 from biomux.training.task_documents import Library, corpora_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def run_study(
 def drop_weights(members: Sequence[Member], folder: Path) -> None:
     """Take away the weights of all members: their scores and predictions stay."""
     for member in members:
-        (folder / "runs" / member.name / "model.safetensors").unlink(missing_ok=True)
+        (folder / "runs" / member.name / WEIGHTS).unlink(missing_ok=True)
 
 
 def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, directory: Path | None) -> None:
@@ -111,7 +111,7 @@ def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, director
     seen: set[tuple[str, str]] = set()
     for member in members:
         place = folder / "runs" / member.name
-        if (place / "recipe.yaml").exists() and of_run(place).training() != member.recipe.training():
+        if RunFolder(place).exists and RunFolder(place).recipe.training() != member.recipe.training():
             raise TrainingError(
                 "BX405",
                 f"the folder's run {member.name!r} is of another recipe than the study's",
@@ -138,7 +138,7 @@ def finished(member: Member, folder: Path, *, split: str) -> bool:
     place = folder / "runs" / member.name
     if not (place / "scored" / split / "scores.json").is_file():
         return False
-    return of_run(place).training() == member.recipe.training()
+    return RunFolder(place).recipe.training() == member.recipe.training()
 
 
 def _member(
@@ -169,7 +169,7 @@ def _member(
 
 def _trained(place: Path) -> bool:
     """Whether a run has come to its end: its last checkpoint may be gone, so its journal tells."""
-    if not (place / "model.safetensors").is_file():
+    if not (place / WEIGHTS).is_file():
         return False
     last = [event["event"] for event in events(place) if event.get("event") in ("start", "end")]
     return bool(last) and last[-1] == "end"
@@ -181,9 +181,10 @@ def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) 
     On the development part, what the run said about it when it ended is taken.
     """
     begun = time.monotonic()
-    recipe = of_run(folder)
+    files = RunFolder(folder)
+    recipe = files.recipe
     library = Library(directory, recipe.documents)
-    tasks = {task.name: task for task in (restored(one) for one in description_of(folder)["tasks"])}
+    tasks = {task.name: task for task in (restored(one) for one in files.description["tasks"])}
     annotator = None
     (folder / "scored").mkdir(exist_ok=True)
     found: dict[str, Any] = {}
@@ -258,15 +259,8 @@ def write_manifest(
 
 
 def events(folder: Path) -> Iterator[dict[str, Any]]:
-    """The events of a journal; a line that was cut is passed over."""
-    path = folder / "journal.jsonl"
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            yield event
+    """The events of the journal of a run or a study, without damaged lines."""
+    return (event for event in read_journal(folder / JOURNAL) if event is not None)
 
 
 def _tasks(recipe: Recipe, scoring: Scoring) -> list[str]:
@@ -303,9 +297,7 @@ def _told(place: Path) -> Outcome:
             last = event
         elif event.get("event") == "scores":
             scored += float(event.get("seconds", 0.0))
-    return Outcome(
-        "done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("tokens", last.get("pieces", 0)))
-    )
+    return Outcome("done", None, round(float(last.get("seconds", 0.0)) + scored, 1), int(last.get("tokens", 0)))
 
 
 def _write_study(folder: Path, described: Mapping[str, Any]) -> None:
@@ -326,7 +318,7 @@ def _write_study(folder: Path, described: Mapping[str, Any]) -> None:
 def _journal(folder: Path, listen: Listen) -> Listen:
     def write(event: dict[str, Any]) -> None:
         stamped = {"time": round(time.time(), 1), **event}
-        with (folder / "journal.jsonl").open("a", encoding="utf-8") as stream:
+        with (folder / JOURNAL).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(stamped) + "\n")
         listen(stamped)
 

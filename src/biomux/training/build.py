@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from biomux.corpora.leaks import LeakReport, filter_leaks
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import RecipeError, TrainingError, did_you_mean
+from biomux.recipes.run_folder import RunFolder
 from biomux.recipes.schema import TaskSettings as TaskPart
 from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
@@ -109,7 +109,7 @@ def restore(recipe: Recipe, folder: Path, found: example_cache.Found) -> Built |
     """What a run needs to go on, from what it kept; None if that is not whole. Weights are those that a checkpoint will bring."""
     examples, counts, development = found
     try:
-        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        described = RunFolder(folder).description
         tasks = tuple(restored(one) for one in described["tasks"])
         tokenizer = tokenizer_of(str(folder))
         specials, limit = Specials(**described["specials"]), int(described["limit"])

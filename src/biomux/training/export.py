@@ -26,7 +26,7 @@ from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import Specials
 from biomux.errors import BundleError, TrainingError, UsageError, did_you_mean
 from biomux.formats import folder_target, must_be_new
-from biomux.recipes.read import of_run
+from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
 from biomux.tasks.crf_decoding import Chained, Transitions
 from biomux.tasks.tagging import Tagging
@@ -108,9 +108,9 @@ def export(
     """
     must_be_new(target, overwrite=overwrite, folder=True, ours=_files(target))
     trained = read(run, heads=heads)
-    recipe = of_run(run)
+    recipe = RunFolder(run).recipe
     judged = trained if chosen_on is None else _same_heads(read(chosen_on, heads=heads), trained, chosen_on)
-    choosing = recipe if chosen_on is None else of_run(chosen_on)
+    choosing = recipe if chosen_on is None else RunFolder(chosen_on).recipe
     if trained.left_out:
         why = "as asked" if heads is not None else "since only heads that tag have a graph so far"
         listen(f"left out, {why}: {', '.join(trained.left_out)}")
@@ -162,16 +162,13 @@ def export(
 
 def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
     """The weights of a run, or of these heads of it; BX505 if no graph can be made of them."""
-    if not (run / "model.safetensors").is_file() or not (run / "model.json").is_file():
-        raise TrainingError(
-            "BX405", "there is no trained model here", where=str(run), hint="name the folder that `biomux train` made"
-        )
+    files = RunFolder(run)
     try:
-        described = json.loads((run / "model.json").read_text(encoding="utf-8"))
-        weights = load_file(run / "model.safetensors")
+        described = files.description
+        weights = load_file(files.weights)
         config = dict(described["encoder"])
         found = [(str(one["name"]), _task(one)) for one in described["tasks"]]
-        tokenizer = Tokenizer.from_file(str(run / "tokenizer.json"))
+        tokenizer = Tokenizer.from_file(str(files.tokenizer))
         specials, limit = Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
         raise TrainingError(

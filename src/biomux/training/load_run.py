@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import torch
 from safetensors import SafetensorError
@@ -13,7 +12,7 @@ from tokenizers import Tokenizer
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
-from biomux.recipes.read import of_run
+from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
 from biomux.tasks.tagging import Tagging
 from biomux.training import encoders
@@ -33,11 +32,12 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
     """The annotator of a run's best weights, with torch behind it. `annotate` has the heads that tag, `answer` the others."""
     if threads:
         torch.set_num_threads(threads)
-    described = description_of(folder)
+    run = RunFolder(folder)
+    described = run.description
     try:
         tasks = [restored(one) for one in described["tasks"]]
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        model = _model(folder, described["encoder"], tasks, tokenizer)
+        tokenizer = Tokenizer.from_file(str(run.tokenizer))
+        model = _model(run, tasks, tokenizer)
         specials, limit = Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError) as error:
         said = " ".join(str(error).split())[:300]
@@ -56,28 +56,9 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
     )
 
 
-def description_of(folder: Path) -> dict[str, Any]:
-    """What the weights of a run are: its model.json."""
-    if not (folder / "model.safetensors").is_file() or not (folder / "model.json").is_file():
-        raise TrainingError(
-            "BX405",
-            "there is no trained model here",
-            where=str(folder),
-            hint="name the folder that `biomux train` made",
-        )
-    try:
-        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    except ValueError:
-        described = None
-    if not isinstance(described, dict):
-        raise TrainingError(
-            "BX406", "model.json is damaged", where=str(folder), hint="go on with the run: it is written again"
-        )
-    return described
-
-
-def _model(folder: Path, described: dict[str, Any], tasks: Sequence[Task], tokenizer: Tokenizer) -> Model:
-    model = make_model(of_run(folder), tasks, encoders.build(described), tokenizer)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
+def _model(run: RunFolder, tasks: Sequence[Task], tokenizer: Tokenizer) -> Model:
+    weights = load_file(run.weights)
+    model = make_model(run.recipe, tasks, encoders.build(run.description["encoder"]), tokenizer)
+    model.load_state_dict(weights)
     model.eval()
     return model

@@ -12,6 +12,7 @@ import torch
 
 from biomux import plugins
 from biomux.errors import RecipeError, TrainingError, did_you_mean
+from biomux.recipes.run_folder import WEIGHTS
 from biomux.training import checkpoint, optimizers, precision
 from biomux.training.batches import collate, epoch_batches
 from biomux.training.deferred_interrupt import held
@@ -92,6 +93,8 @@ def train(run: LoopInputs) -> TrainingProgress:
     found = checkpoint.find(place)
     if found:
         told, extra = checkpoint.load(found, model=run.model, optimizers=movers)
+        if "pieces" in told:  # as 0.1.0 called them
+            told["tokens"] = told.pop("pieces")
         run.progress = TrainingProgress(**told)
         with torch.no_grad():
             for name, value in average.items():
@@ -307,7 +310,7 @@ def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
             run.progress.best = run.progress.best if score is None else score
             run.progress.waited = 0
             if run.processes.first:
-                checkpoint.save_model(run.folder / "model.safetensors", run.model)
+                checkpoint.save_model(run.folder / WEIGHTS, run.model)
         else:
             run.progress.waited += 1
     if run.patience is not None and run.progress.waited >= run.patience:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from biomux import __version__
 from biomux.corpora import catalogue
 from biomux.errors import CorpusError
+from biomux.recipes.run_folder import RunFolder
 from biomux.training.quantization_check import RULE, mean_of
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _types(chosen: Mapping[str, Chosen]) -> str:
 def _scores(run: Path, gate: QuantizationCheck) -> str:
     if not gate.fp32:
         said = f"Not measured at export: what {gate.chosen} costs is unknown, and scores are not calibrated."
-        trained = _json(run / "scores.json").get("tasks", {})
+        trained = RunFolder(run).scores.get("tasks", {})
         old = [(head, f"{100 * found['f1']:.2f}") for head, found in trained.items() if "f1" in found]
         return said + (
             "\n\nDevelopment scores from training, computed by torch:\n\n" + _table(("head", "F1"), old) if old else ""
@@ -136,7 +136,7 @@ def _scores(run: Path, gate: QuantizationCheck) -> str:
 
 
 def _training(run: Path, recipe: Recipe) -> str:
-    counts = _json(run / "counts.json").get("examples", {})
+    counts = RunFolder(run).counts.get("examples", {})
     loop = recipe.loop
     said = (
         f"Regime `{recipe.regime.kind}`, at most {loop.epochs} {'epoch' if loop.epochs == 1 else 'epochs'}, batches of {loop.batch_tokens} tokens, "
@@ -163,14 +163,6 @@ def _corpus(head: str, recipe: Recipe) -> str:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _last(name: str) -> str:

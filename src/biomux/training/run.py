@@ -34,7 +34,9 @@ from biomux.engine import machine
 from biomux.errors import BiomuxError, RecipeError, TrainingError
 from biomux.files import InUseError, locked
 from biomux.formats import jsonl, target
-from biomux.recipes.read import check, of_run
+from biomux.recipes import run_folder
+from biomux.recipes.read import check
+from biomux.recipes.run_folder import RunFolder
 from biomux.training import checkpoint, device, example_cache, loop, precision
 from biomux.training.build import Built, build, restore
 from biomux.training.development_scores import predict
@@ -97,11 +99,13 @@ def _run(
     built.model.to(place)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
-        _write(folder / "begun.json", _begun(recipe, directory))
-        _write(folder / "machine.json", _machine(built, directory, processes))
+        _write(folder / run_folder.BEGUN, _begun(recipe, directory))
+        _write(folder / run_folder.MACHINE, _machine(built, directory, processes))
         _describe(built, folder)
         counts = {name: dict(found) for name, found in built.counts.items()}
-        _write(folder / "counts.json", {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None})
+        _write(
+            folder / run_folder.COUNTS, {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
+        )
         _keep(built, folder, own)
     journal(
         {
@@ -148,9 +152,9 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return
     try:
-        begun = json.loads((folder / "begun.json").read_text(encoding="utf-8"))
-        before, corpora = check(begun["recipe"], where="begun.json").training(), begun["corpora"]
-    except (OSError, ValueError, KeyError, TypeError, RecipeError):
+        begun = RunFolder(folder).begun
+        before, corpora = check(begun["recipe"], where=run_folder.BEGUN).training(), begun["corpora"]
+    except (KeyError, TypeError, ValueError, RecipeError):
         return
     changed = "its corpora" if corpora != example_cache.corpora_checksum(recipe, directory) else ""
     if before != recipe.training():
@@ -208,16 +212,13 @@ def held(folder: Path) -> Iterator[None]:
 
 def resume(folder: Path, **options: Any) -> loop.TrainingProgress:
     """Go on with the run in a folder."""
-    return start(of_run(folder), folder, **options)
+    return start(RunFolder(folder).recipe, folder, **options)
 
 
 def directory_of(folder: Path) -> Path | None:
     """The corpora directory that a run was begun with, if it was named then."""
-    try:
-        found = json.loads((folder / "machine.json").read_text(encoding="utf-8")).get("corpora")
-    except (OSError, ValueError):
-        return None
-    return Path(found) if found else None
+    directory = RunFolder(folder).machine.get("corpora")
+    return Path(directory) if directory else None
 
 
 def writes() -> bool:
@@ -228,8 +229,8 @@ def writes() -> bool:
 @contextmanager
 def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
     """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
-    kept = folder / "recipe.yaml"
-    if kept.exists() and of_run(folder).training() != recipe.training():
+    kept = folder / run_folder.RECIPE
+    if kept.exists() and RunFolder(folder).recipe.training() != recipe.training():
         raise TrainingError(
             "BX405",
             "the folder holds a run of another recipe",
@@ -247,7 +248,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
             "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
         ) from None
     with held(folder):
-        if not kept.exists() or of_run(folder) != recipe:
+        if not kept.exists() or RunFolder(folder).recipe != recipe:
             expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
             with target(kept) as stream:
                 stream.write(expanded.encode())
@@ -293,7 +294,7 @@ def _finish(built: Built, folder: Path) -> None:
     """Score and keep what the best weights say about the development documents."""
     if not built.development:
         return
-    built.model.load_state_dict(load_file(folder / "model.safetensors"))
+    built.model.load_state_dict(load_file(folder / run_folder.WEIGHTS))
     told = {}
     (folder / "predictions").mkdir(exist_ok=True)
     for name in built.development:
@@ -306,7 +307,7 @@ def _finish(built: Built, folder: Path) -> None:
 def _tell_scores(folder: Path, told: dict[str, Any]) -> float:
     mean = float(sum(scores.value for scores in told.values()) / len(told))
     tasks = {name: {"main": scores.main, **scores.figures} for name, scores in told.items()}
-    _write(folder / "scores.json", {"mean": mean, "tasks": tasks})
+    _write(folder / run_folder.SCORES, {"mean": mean, "tasks": tasks})
     return mean
 
 
@@ -318,8 +319,8 @@ def _describe(built: Built, folder: Path) -> None:
         "limit": built.limit,
         "tasks": [asdict(task) for task in built.tasks],  # type: ignore[call-overload]
     }
-    _write(folder / "model.json", described)
-    built.tokenizer.save(str(folder / "tokenizer.json"))
+    _write(folder / run_folder.MODEL, described)
+    built.tokenizer.save(str(folder / run_folder.TOKENIZER))
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
@@ -334,7 +335,7 @@ def _silent(event: dict[str, Any]) -> None:
 def _journal(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
     def write(event: dict[str, Any]) -> None:
         stamped = {"time": round(time.time(), 1), **event}
-        with (folder / "journal.jsonl").open("a", encoding="utf-8") as stream:
+        with (folder / run_folder.JOURNAL).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(stamped) + "\n")
         listen(stamped)
 

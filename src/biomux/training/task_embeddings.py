@@ -21,12 +21,11 @@ from tokenizers import Tokenizer
 
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
-from biomux.recipes.read import of_run
+from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
 from biomux.training import encoders
 from biomux.training.batches import collate
 from biomux.training.build import make_model
-from biomux.training.load_run import description_of
 from biomux.training.objectives import OBJECTIVES
 from biomux.training.task_documents import Library, spread
 
@@ -63,13 +62,14 @@ def of_run_tasks(
     folder: Path, *, directory: Path | None = None, examples: int = EXAMPLES, only: Sequence[str] | None = None
 ) -> Iterator[Vector]:
     """The vector of each task of a run, at the run's best weights."""
-    recipe, described = of_run(folder), description_of(folder)
+    run = RunFolder(folder)
+    recipe, described, weights = run.recipe, run.description, run.weights
     tasks = [restored(one) for one in described["tasks"]]
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(run.tokenizer))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     model = make_model(recipe, tasks, encoders.build(described["encoder"]), tokenizer)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
+    model.load_state_dict(load_file(weights))
     model.eval()
     for weight in model.parameters():
         weight.requires_grad_(True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
+from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
 from biomux.training import encoders
 from biomux.training.encoders.transformer import DROPOUTS
@@ -27,21 +27,22 @@ PREFIX = "encoder."
 
 def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, Specials]:
     """The encoder of a run's best weights, with the vocabulary that it was trained with."""
-    if not (folder / "model.json").is_file() or not (folder / "model.safetensors").is_file():
+    run = RunFolder(folder)
+    if not run.trained:
         raise TrainingError(
             "BX405",
             "there is no trained model to begin from",
             where=str(folder),
             hint="name the folder of a finished run in model.encoder.run",
         )
-    described: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    described = run.description
     names = [name for name in DROPOUTS if name in described["encoder"]]
     encoder = encoders.build(described["encoder"] | dict.fromkeys(names, dropout))
-    weights = load_file(folder / "model.safetensors")
+    weights = load_file(run.weights)
     encoder.load_state_dict(
         {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
     )
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(run.tokenizer))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return encoder, tokenizer, Specials(**described["specials"])
@@ -49,9 +50,10 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, S
 
 def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
     """The weights of the heads that a run has for these tasks, by task; BX405 if it lacks one or knows other labels for it."""
-    described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    run = RunFolder(folder)
+    described = run.description
     known = {one["name"]: restored(one) for one in described["tasks"]}
-    weights = load_file(folder / "model.safetensors")
+    weights = load_file(run.weights)
     found: dict[str, dict[str, Tensor]] = {}
     for task in tasks:
         if task.name not in known or known[task.name].labels != task.labels:
