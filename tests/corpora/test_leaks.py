@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biomux.corpora.leaks import MIN_CHARACTERS, filter_leaks, key
+from biomux.corpora.leaks import MIN_CHARACTERS, cut, filter_leaks, key
 from biomux.document import Argument, Document, Label, Passage, Question, Relation, Span
 
 LONG = [
@@ -97,6 +97,42 @@ def test_labels_of_sentences_and_passages_move_along() -> None:
     kept, _ = filter_leaks({"a": [document]}, {"b": [joined("2", LONG[0])]})
     assert kept["a"][0].labels == (Label("second", start=0, end=len(LONG[1])),)
     assert kept["a"][0].passages == (Passage(0, len(LONG[1]), "abstract"),)
+
+
+def test_a_cut_moves_every_kind_of_annotation_along() -> None:
+    text = "No. Left and right kidney failed. End."
+    document = Document(
+        "1",
+        text,
+        passages=(Passage(0, 3, "title"), Passage(3, 33, "abstract"), Passage(33, 38, "end")),
+        sentences=((0, 3), (4, 33), (34, 38)),
+        tokens=((0, 2), (4, 8), (26, 32), (34, 37)),
+        spans=(
+            Span(0, 2, "x", id="T0"),
+            Span(4, 25, "organ", id="T1", fragments=((4, 8), (19, 25))),
+            Span(13, 25, "organ", id="T2"),
+            Span(26, 38, "x", id="T3"),
+        ),
+        relations=(
+            Relation("same", (Argument("a", "T1"), Argument("b", "T2"))),
+            Relation("gone", (Argument("a", "T0"), Argument("b", "T2"))),
+            Relation("gone", (Argument("a", "D1", "concept"), Argument("b", "T2"))),
+        ),
+        labels=(Label("whole"), Label("inside", start=4, end=33), Label("outside", start=0, end=5)),
+        coverage=((4, 12), (13, 33), (34, 38)),
+    )
+    piece = cut(document, 4, 33, id="1/1")
+    assert (piece.id, piece.text) == ("1/1", "Left and right kidney failed.")
+    assert piece.passages == (Passage(0, 29, "abstract"),)
+    assert piece.sentences == ((0, 29),)
+    assert piece.tokens == ((0, 4), (22, 28))
+    assert piece.spans == (
+        Span(0, 21, "organ", id="T1", fragments=((0, 4), (15, 21))),
+        Span(9, 21, "organ", id="T2"),
+    )
+    assert [relation.type for relation in piece.relations] == ["same"]
+    assert piece.labels == (Label("whole"), Label("inside", start=0, end=29))
+    assert piece.coverage == ((0, 8), (9, 29))
 
 
 def test_a_pair_is_compared_as_a_pair() -> None:

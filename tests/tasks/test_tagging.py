@@ -51,6 +51,15 @@ def test_each_word_of_a_long_sentence_is_learned_once() -> None:
     assert made.counts["windows of long sentences"] == len(made.examples)
 
 
+@pytest.mark.parametrize(("limit", "windows"), [(12, 1), (11, 1), (10, 1), (9, 2)])
+def test_a_sentence_as_long_as_the_limit_is_not_a_long_one(limit: int, windows: int) -> None:
+    text = " ".join(tiny.WORDS[:10])
+    made = TASK.examples([one_sentence(text)], tiny.tokenizer(), limit=limit)
+    assert len(made.examples) == windows
+    assert made.counts["windows of long sentences"] == (windows if windows > 1 else 0)
+    assert sum(int((example.labels["ner"].values != MASKED).sum()) for example in made.examples) == 10
+
+
 def test_what_cannot_be_expressed_is_counted() -> None:
     document = Document(
         "1",
