@@ -6,8 +6,8 @@
     python scripts/mutants.py --sample 120 --report              # only print what is known
 
 Mutants are drawn by a seed from all places where a comparison, a boolean or arithmetic operator, a number, True or False, a bound of a
-slice or a `not` can be changed. Each is applied in a copy of the tree and meets only its own room's tests (tests/ROOM), those first that
-execute its line. Annotations, decorators, `__all__`, `if TYPE_CHECKING` and `strict=` of zip are left alone. Survivors that no test could
+slice or a `not` can be changed. Each is applied in a copy of the tree and meets only its own room's tests (tests/ROOM), and the
+examples in docstrings, those first that execute its line. Annotations, decorators, `__all__`, `if TYPE_CHECKING` and `strict=` of zip are left alone. Survivors that no test could
 notice are listed in scripts/equivalent_mutants.yaml with the reason, and are counted apart.
 
 Needs a system that can fork (Linux, macOS) and pytest-cov. Results are JSON lines, one mutant a line.
@@ -49,6 +49,9 @@ DECIDING = ("engine", "scoring", "tasks", "text")
 
 TESTS = {"engine": ("tests/engine", "tests/attacks")}
 """The tests of a room, where they are not only tests/ROOM: attacks are made on the reader of bundles."""
+
+DOCTESTS = "tests/test_doctests.py"
+"""Runs the examples in all docstrings; those of a room are among its tests."""
 
 EQUIVALENT = ROOT / "scripts" / "equivalent_mutants.yaml"
 OUTPUT = "output.txt"
@@ -264,7 +267,7 @@ def cover(copy: Path, room: str, folder: Path, *, seconds: int) -> Coverage:
     """Run a room's tests once, unchanged; they must pass. What they cover is kept in a folder for as long as nothing changes."""
     from coverage import CoverageData
 
-    tests = TESTS.get(room, (f"tests/{room}",))
+    tests = (*TESTS.get(room, (f"tests/{room}",)), DOCTESTS)
     data = folder / f"{room}-{_digest(copy, tests)}.coverage"
     if not data.is_file():
         partial = copy / ".coverage.partial"
@@ -275,22 +278,29 @@ def cover(copy: Path, room: str, folder: Path, *, seconds: int) -> Coverage:
         shutil.copy(partial, data)
     measured = CoverageData(str(data))
     measured.read()
+    contexts = sorted(context for context in measured.measured_contexts() if context)
+    in_file: dict[str, dict[str, None]] = {}
+    for context in contexts:
+        in_file.setdefault(context.partition("::")[0], {})[context.rpartition("|")[0]] = None
     lines: dict[str, dict[int, list[str]]] = {}
     for file in measured.measured_files():
-        path = file[file.index("src/biomux/") :]
-        lines[path] = {
-            line: sorted({context.rpartition("|")[0] for context in contexts if context})
-            for line, contexts in measured.contexts_by_lineno(file).items()
-        }
-    every = {test for by_line in lines.values() for found in by_line.values() for test in found}
-    return Coverage(lines, sorted(every))
+        by_line = lines.setdefault(file[file.index("src/biomux/") :], {})
+        for line, found in measured.contexts_by_lineno(file).items():
+            by_line[line] = tests_here = []
+            for context in sorted(found):
+                test, _, phase = context.rpartition("|")
+                if phase == "setup":  # a fixture may serve all tests of its file, but runs for the first only
+                    tests_here += [other for other in in_file[test.partition("::")[0]] if other not in tests_here]
+                elif test and test not in tests_here:
+                    tests_here.append(test)
+    return Coverage(lines, sorted({context.rpartition("|")[0] for context in contexts}))
 
 
 def _digest(copy: Path, tests: tuple[str, ...]) -> str:
     """A name for the source and a room's tests as they are now."""
     digest = hashlib.sha256()
-    for folder in ("src/biomux", *tests):
-        for path in sorted((copy / folder).rglob("*.py")):
+    for place in ("src/biomux", *tests):
+        for path in sorted((copy / place).rglob("*.py")) or [copy / place]:
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
+import tiny
 from onnx import helper, numpy_helper
 
 from biomux.engine.bundle import onnx_check, reader
@@ -290,6 +291,47 @@ def twice(model: Any) -> None:
     model.graph.node[1].output[0] = model.graph.node[0].output[0]
 
 
+def constant_twice(model: Any) -> None:
+    model.graph.initializer.append(model.graph.initializer[0])
+
+
+def constant(name: str, *shape: int) -> Change:
+    def change(model: Any) -> None:
+        model.graph.initializer.append(numpy_helper.from_array(np.zeros(shape, np.float32), name))
+
+    return change
+
+
+def many_constants(model: Any) -> None:
+    for number in range(onnx_check.MOST_CONSTANTS + 1):
+        model.graph.initializer.append(numpy_helper.from_array(np.zeros(1, np.float32), f"c{number}"))
+
+
+def output(*shape: int | str, kind: int = onnx.TensorProto.FLOAT) -> Change:
+    """Say something else of what comes out."""
+
+    def change(model: Any) -> None:
+        model.graph.output[0].CopyFrom(helper.make_tensor_value_info("logits", kind, shape))
+
+    return change
+
+
+def one_more_node(*inputs: str, outputs: tuple[str, ...] = ("more",)) -> Change:
+    def change(model: Any) -> None:
+        model.graph.node.append(helper.make_node("Max", inputs, outputs))
+
+    return change
+
+
+def no_logits(model: Any) -> None:
+    last = next(made for made in model.graph.node if "logits" in made.output)
+    last.output[0] = "lost"
+
+
+def long_list(model: Any) -> None:
+    node(model, "Transpose").attribute[0].ints.append(0)
+
+
 def more_attributes(model: Any) -> None:
     node(model, "Relu").attribute.append(helper.make_attribute("body", 1))
 
@@ -433,6 +475,15 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "an impossible tokenizer": ("BX516", in_json("tokenizer.json", put("model", "unk_token", value=7))),
     "a tokenizer that cuts": ("BX517", in_json("tokenizer.json", cutting)),
     "tokens beyond the encoder": ("BX518", in_json("tokenizer.json", put("model", "vocab", "the", value=100_000))),
+    "a negative token": ("BX518", in_json("tokenizer.json", put("model", "vocab", "the", value=-1))),
+    "a token just beyond the encoder": (
+        "BX518",
+        in_json("tokenizer.json", put("model", "vocab", "the", value=len(tiny.PIECES))),
+    ),
+    "no tokens": (
+        "BX518",
+        in_json("tokenizer.json", lambda it: (it["model"].update(vocab={}), it["added_tokens"].clear())),
+    ),
     "special tokens beyond it": ("BX518", in_json("heads.json", put("specials", "pad", value=100_000))),
     "a graph cut short": ("BX520", in_bytes(lambda content: content[: len(content) // 2])),
     "a number without end": ("BX520", in_bytes(overlong_varint)),
@@ -464,12 +515,47 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a product that fills memory": ("BX532", in_graph(constants_only)),
     "nodes in a circle": ("BX532", in_graph(cycle)),
     "a value made twice": ("BX532", in_graph(twice)),
+    "a constant twice": ("BX532", in_graph(constant_twice)),
+    "a constant without a name": ("BX532", in_graph(constant("", 1))),
+    "a constant in place of an input": ("BX528", in_graph(constant("ids", 1))),
+    "a constant of five dimensions": ("BX529", in_graph(constant("deep", 1, 1, 1, 1, 1))),
+    "too many constants": ("BX529", in_graph(many_constants)),
+    "an output of one dimension": ("BX528", in_graph(output(4))),
+    "an output of three dimensions": ("BX528", in_graph(output("words", 8, 1))),
+    "an output of any size": ("BX528", in_graph(output("words", "labels"))),
+    "an output of five dimensions": ("BX529", in_graph(output("words", 1, 1, 1, 1))),
+    "an output of whole numbers": ("BX528", in_graph(output("words", 8, kind=onnx.TensorProto.INT64))),
+    "two outputs": ("BX528", in_graph(lambda it: it.graph.output.append(it.graph.output[0]))),
+    "no output": ("BX528", in_graph(lambda it: it.graph.output.pop())),
+    "an input twice": ("BX528", in_graph(lambda it: it.graph.input.append(it.graph.input[0]))),
+    "a node that reads too much": ("BX529", in_graph(one_more_node(*["ids"] * 9))),
+    "a node that makes too much": ("BX529", in_graph(one_more_node("ids", outputs=tuple("abcdefghi")))),
+    "a node that reads nothing": ("BX532", in_graph(one_more_node())),
+    "a node that reads what nothing makes": ("BX532", in_graph(one_more_node("ids", "nothing"))),
+    "a value without a name": ("BX532", in_graph(one_more_node("ids", outputs=("",)))),
+    "an input made anew": ("BX532", in_graph(one_more_node("ids", outputs=("mask",)))),
+    "a constant made anew": ("BX532", in_graph(one_more_node("ids", outputs=(onnx_check.WORDS_TABLE,)))),
+    "logits that nothing makes": ("BX532", in_graph(no_logits)),
+    "an attribute with a long list": ("BX529", in_graph(long_list)),
+    "an earlier IR": ("BX524", in_graph(lambda it: setattr(it, "ir_version", onnx_check.IR_VERSION - 1))),
+    "long metadata": (
+        "BX530",
+        in_graph(lambda it: it.metadata_props.add(key="x", value="y" * onnx_check.LONGEST_METADATA)),
+    ),
+    "long metadata of the graph": (
+        "BX530",
+        in_graph(lambda it: it.graph.metadata_props.add(key="x", value="y" * onnx_check.LONGEST_METADATA)),
+    ),
     "an attribute too many": ("BX533", in_graph(more_attributes)),
     "data in another file, in an attribute": ("BX534", in_graph(external_in_attribute)),
     "axes that make no sense": ("BX540", in_graph(turned)),
     "transitions of a strange head": ("BX543", transitions("nobody")),
     "transitions of too many labels": ("BX543", transitions("drugs", first=[0.0] * 6)),
     "transitions that are not square": ("BX543", transitions("drugs", between=[[0.5] * 5] * 4)),
+    "transitions with a short row": ("BX543", transitions("drugs", between=[[0.5] * 4] * 5)),
+    "transitions with rows that are no lists": ("BX543", transitions("drugs", between=[5] * 5)),
+    "transitions of true and false": ("BX543", transitions("drugs", last=[True] * 5)),
+    "transitions far below zero": ("BX543", transitions("drugs", last=[-1e9] * 5)),
     "transitions that are no numbers": ("BX543", transitions("drugs", last=["0"] * 5)),
     "transitions beyond all sense": ("BX543", transitions("drugs", last=[1e9] * 5)),
     "transitions with more than that": ("BX543", transitions("drugs", code="import os")),
@@ -485,3 +571,14 @@ VERIFIED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "an example that lies about logits": ("BX541", lying_logits),
 }
 """What only `biomux verify` finds, or the first use."""
+
+ALLOWED: dict[str, Callable[[Path], None]] = {
+    "a constant of four dimensions": in_graph(constant("deep", 1, 1, 1, 1)),
+    "a name as long as may be": in_graph(constant("x" * onnx_check.LONGEST_NAME, 1)),
+    "a node that reads as much as may be": in_graph(one_more_node(*["ids"] * 8)),
+    "as much metadata as may be": in_graph(
+        lambda it: [it.metadata_props.add(key=str(n), value="x") for n in range(onnx_check.MOST_METADATA)]
+    ),
+    "the largest transitions": transitions("drugs", first=[1e4] * 5, last=[-1e4] * 5),
+}
+"""What may be done to a bundle: it stands just within the limits."""

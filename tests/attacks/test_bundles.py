@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 import pytest
 import tiny
-from attacks.hostile import ATTACKS, VERIFIED, seal, transitions
+from attacks.hostile import ALLOWED, ATTACKS, VERIFIED, seal, transitions
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +44,12 @@ def test_the_good_bundle_is_good(folder: Path) -> None:
 def test_good_transitions_are_taken(folder: Path) -> None:
     transitions("genes")(folder)
     assert [type(task).__name__ for task in biomux.load(folder, threads=1).tasks] == ["Tagging", "Chained"]
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_what_is_just_within_the_limits_is_taken(name: str, folder: Path) -> None:
+    ALLOWED[name](folder)
+    assert biomux.load(folder, threads=1)("Aspirin given after fever.")
 
 
 @pytest.mark.parametrize("name", ATTACKS)

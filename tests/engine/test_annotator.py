@@ -21,6 +21,7 @@ from biomux.engine.session import failed
 from biomux.errors import AnnotateError, BiomuxError, BundleError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from biomux.engine.annotator import Annotator
@@ -120,6 +121,21 @@ def test_a_real_session_says_the_same_in_any_batch(real: Annotator, budget: int,
     other = replace(real, budget=budget, chunk=chunk)
     assert list(other.annotate(documents)) == usual
     assert list(other.annotate(reversed(documents))) == usual[::-1]
+
+
+@pytest.mark.parametrize(("chunk", "taken"), [(1, 1), (11, 1), (12, 2), (22, 2), (23, 3), (10_000, 5)])
+def test_no_more_documents_are_taken_than_a_chunk_holds(chunk: int, taken: int) -> None:
+    drawn: list[str] = []
+
+    def documents() -> Iterator[Document]:
+        for number in range(5):
+            drawn.append(str(number))
+            yield Document(str(number), "aspirin ab")  # ten characters, and one between documents
+
+    answered = replace(stub.annotator(), chunk=chunk).annotate(documents())
+    assert next(answered).spans
+    assert len(drawn) == taken
+    assert len(list(answered)) == 4
 
 
 @settings(max_examples=40, deadline=None)

@@ -142,3 +142,8 @@ class TestAnswers:
         made = [(["a b"], ["a"]), (["b"], ["c", "b"]), (["c"], ["c"])]
         assert score_answers(made[:1]) + score_answers(made[1:]) == score_answers(made)
         assert score_answers(made).to_json()["mrr"]["number"] == 3
+
+
+def test_two_points_are_in_line() -> None:
+    assert score_numbers([1.0, 2.0], [3.0, 5.0]).pearson == pytest.approx(1.0)
+    assert score_numbers([1.0, 2.0], [5.0, 3.0]).spearman == pytest.approx(-1.0)

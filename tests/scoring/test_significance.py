@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from biomux.document import Document, Span
 from biomux.errors import ScoreError, UsageError
 from biomux.scoring.counts import Counts, Spread
-from biomux.scoring.document_counts import DocumentCounts, count_row, document_counts
+from biomux.scoring.document_counts import DocumentCounts, count_row, document_counts, same_documents
 from biomux.scoring.significance import (
+    bootstrap_error,
     compare,
     compare_documents,
     compare_means,
@@ -19,6 +21,9 @@ from biomux.scoring.significance import (
     interval_of_mean,
 )
 from biomux.scoring.spans import score, score_each
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
@@ -157,3 +162,39 @@ def test_documents_are_paired_by_id_and_types_by_name() -> None:
 def test_rows_without_the_matching_are_refused() -> None:
     with pytest.raises(ScoreError, match="row 1: a row of counts has no id, or none by 'word'"):
         document_counts([{"id": "1", "counts": {"strict": {}}}], matching="word")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(["1", "2"], ["1", "3"]), (["1", "1"], ["1", "1"]), (["1", "2"], ["1", "2", "2"]), (["1"], [])],
+)
+def test_counts_of_other_documents_or_of_one_twice_are_refused(first: list[str], second: list[str]) -> None:
+    left, right = (document_counts([{"id": id_, "counts": {"strict": {}}} for id_ in ids]) for ids in (first, second))
+    with pytest.raises(ScoreError, match="BX701"):
+        same_documents(left, right)
+
+
+def test_counts_are_paired_by_id_and_type_whatever_their_order() -> None:
+    first = [{"id": "1", "counts": {"strict": {"b": [1, 2, 3]}}}, {"id": "2", "counts": {"strict": {"a": [4, 5, 6]}}}]
+    second = [{"id": "2", "counts": {"strict": {"c": [7, 8, 9]}}}, {"id": "1", "counts": {"strict": {}}}]
+    left, right = same_documents(document_counts(first), document_counts(second))
+    none = [0, 0, 0]
+    assert left.tolist() == [[none, [1, 2, 3], none], [[4, 5, 6], none, none]]
+    assert right.tolist() == [[none, none, none], [none, none, [7, 8, 9]]]
+
+
+def test_the_error_of_any_statistic_is_the_spread_of_its_resamples() -> None:
+    values = np.random.default_rng(0).standard_normal(400)
+    expected = values.std(ddof=1) / 20
+    assert bootstrap_error(lambda one: float(one.mean()), values, samples=4000) == pytest.approx(expected, rel=0.05)
+    drawn: list[float] = []
+
+    def mean(one: NDArray[np.float64]) -> float:
+        drawn.append(float(one.mean()))
+        return drawn[-1]
+
+    error = bootstrap_error(mean, values, samples=3)
+    assert len(drawn) == 3
+    assert error == pytest.approx(np.std(drawn, ddof=1))
+    assert np.isnan(bootstrap_error(mean, values[:1], samples=3))
+    assert np.isnan(bootstrap_error(mean, values, samples=1))

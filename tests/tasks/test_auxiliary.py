@@ -96,6 +96,8 @@ def test_has_any_reads_paragraphs() -> None:
     task = Auxiliary("any", "has-any", ("tissue",), of="tissue")
     made = task.examples([document], tiny.tokenizer(), limit=60)
     assert [example.labels["any"].values.tolist() for example in made.examples] == [[1], [0]]
+    assert [example.source for example in made.examples] == [("1", 0), ("1", 1)]
+    assert made.counts["documents"] == 1
     assert [reading.tokens.words for reading in task.readings(document, tiny.tokenizer(), limit=60)] == [7, 3]
 
 

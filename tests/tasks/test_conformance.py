@@ -6,15 +6,20 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny
 
-from biomux.document import Document, Label
+from biomux.document import Answer, Document, Label, Question
 from biomux.tasks import text_inputs
 from biomux.tasks.classification import Classification
 from biomux.tasks.conformance import check_task
 from biomux.tasks.examples import ExampleSet, Labels, ModelInput
+from biomux.tasks.question_answering import Answers
 
+QUESTIONS = [
+    Document("1", "high dose given after", questions=(Question("q", "when?", (Answer("after", 16, 21),)),)),
+]
 DOCUMENTS = [Document(str(number), tiny.text(30, seed=number), labels=(Label("yes"),)) for number in range(3)]
 
 
@@ -40,6 +45,57 @@ class TwoLabels(Classification):
             values = example.labels[self.name].values.repeat(2)
             made.examples[at] = replace(example, labels={self.name: Labels("window", values)})
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersAt(Answers):
+    """Says that every answer is at these words."""
+
+    place: tuple[int, int] = (0, 0)
+
+    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> Made:
+        made = Answers.examples(self, documents, tokenizer, limit=limit)
+        for at, example in enumerate(made.examples):
+            labels = {self.name: Labels("answer", np.array(self.place, dtype=np.int32))}
+            made.examples[at] = replace(example, labels=labels)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class AnotherClass(Classification):
+    """Says that every text is of this class."""
+
+    number: int = 0
+
+    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> Made:
+        made = Classification.examples(self, documents, tokenizer, limit=limit)
+        for at, example in enumerate(made.examples):
+            labels = {self.name: Labels("window", np.array([self.number], dtype=np.int32))}
+            made.examples[at] = replace(example, labels=labels)
+        return made
+
+
+@pytest.mark.parametrize("place", [(-1, -1), (0, 0), (0, 3), (3, 3)])
+def test_an_answer_may_be_at_any_words_or_nowhere(place: tuple[int, int]) -> None:
+    check_task(AnswersAt("x", place=place), QUESTIONS, tiny.tokenizer())
+
+
+@pytest.mark.parametrize("place", [(-2, 0), (1, 0), (0, 4), (4, 4)])
+def test_an_answer_outside_the_words_is_named(place: tuple[int, int]) -> None:
+    with pytest.raises(AssertionError, match=f"an answer is at words {place[0]} to {place[1]}"):
+        check_task(AnswersAt("x", place=place), QUESTIONS, tiny.tokenizer())
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_a_label_outside_the_label_space_is_named(number: int) -> None:
+    check_task(AnotherClass("x", ("no", "yes"), number=1), DOCUMENTS, tiny.tokenizer())
+    with pytest.raises(AssertionError, match="outside the label space"):
+        check_task(AnotherClass("x", ("no", "yes"), number=number), DOCUMENTS, tiny.tokenizer())
+
+
+def test_documents_with_nothing_to_learn_from_are_named() -> None:
+    with pytest.raises(AssertionError, match="no example"):
+        check_task(Classification("x", ("no", "yes")), [Document("1", "")], tiny.tokenizer())
 
 
 def test_a_good_task_passes() -> None:

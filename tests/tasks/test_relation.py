@@ -149,3 +149,12 @@ def test_mentions_that_a_tagger_found_get_ids() -> None:
         ["T2", "T3"],
         ["T4", "T5"],
     ]
+
+
+def test_mentions_without_an_id_get_free_ones_in_order() -> None:
+    spans = [replace(span, id=name) for span, name in zip(DOCUMENT.spans, (None, "T1", "T3", None, None), strict=True)]
+    document = replace(DOCUMENT, spans=tuple(spans), relations=())
+    decoded = task("replace").decode(document, [], [])
+    assert [span.id for span in decoded.spans] == ["T2", "T1", "T3", "T4", "T5"]
+    nameless = replace(document, spans=tuple(replace(span, id=None) for span in spans))
+    assert [span.id for span in task("replace").decode(nameless, [], []).spans] == ["T1", "T2", "T3", "T4", "T5"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tasks.test_task_rows import TASKS, TEXT
 
-from biomux.document import Document, Passage
+from biomux.document import Document, Label, Passage
+from biomux.tasks.similarity import Similarity
 from biomux.tasks.task_sheet import KINDS, sheet_of
 
 SCORED = [(name, task, make) for name, task, make in TASKS if task.kind in KINDS]
@@ -50,3 +52,14 @@ def test_a_sheet_agrees_with_its_task(name: str, task: Any, make: Any) -> None:
     assert 0 < abs(told.value) < 1
     assert named(turned.to_json()) == pytest.approx(found)
     assert sheet.scored > 0
+
+
+def test_pairs_without_a_number_are_left_out_and_counted() -> None:
+    sheet = sheet_of(Similarity("t"))
+    for number, (gold, predicted) in enumerate([(1.0, 2.0), (None, 2.0), (3.0, None), (2.0, 3.5), (5.0, 4.0)]):
+        plain = Document(str(number), TEXT, pair="Other text.")
+        left = () if gold is None else (Label("similarity", value=gold),)
+        right = () if predicted is None else (Label("similarity", value=predicted, head="t"),)
+        sheet.add(replace(plain, labels=left), replace(plain, labels=right))
+    assert sheet.scored == 3
+    assert sheet.to_json()["left_out"] == {"documents without a number, or without a pair of texts,": 2}

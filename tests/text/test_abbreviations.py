@@ -14,6 +14,8 @@ from biomux.text import abbreviations
 PAIRS: list[tuple[str, list[tuple[str, str]]]] = [
     ("Tumor necrosis factor (TNF) was high.", [("TNF", "Tumor necrosis factor")]),
     ("We gave tumour necrosis factor-α (TNF-α; Sigma).", [("TNF-α", "tumour necrosis factor-α")]),
+    ("Tumor necrosis factor ( TNF ) was high.", [("TNF", "Tumor necrosis factor")]),
+    ('Tumor necrosis factor ( "TNF" ) was high.', [("TNF", "Tumor necrosis factor")]),
     ("Patients with multiple sclerosis (MS) were seen.", [("MS", "multiple sclerosis")]),
     ("The heat shock transcription factor (HSF) binds.", [("HSF", "heat shock transcription factor")]),
     ("Levels of 5-hydroxytryptamine (5-HT) fell.", [("5-HT", "5-hydroxytryptamine")]),

@@ -129,3 +129,21 @@ def test_time_is_linear_whatever_is_repeated(unit: str) -> None:
 )
 def test_long_runs_take_no_long_time(text: str) -> None:
     assert seconds(text) < 2.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Three arms were planned... only two were run.",
+        "Three arms were planned\u2026 only two were run.",
+        "One, two,... Three were run.",
+        "One, two ... Three were run.",
+    ],
+)
+def test_an_ellipsis_goes_on_before_a_small_letter_and_after_a_comma_or_space(text: str) -> None:
+    assert len(sentences.split(text)) == 1
+
+
+@pytest.mark.parametrize("text", ["Three were planned... Two were run.", "Three were planned\u2026 (Two were run.)"])
+def test_an_ellipsis_ends_a_sentence_before_a_capital_or_a_bracket(text: str) -> None:
+    assert len(sentences.split(text)) == 2

@@ -2,7 +2,7 @@
 
 >>> found = project(["a", "b", "c"], np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]))
 >>> [round(share, 2) for share in found["shares"]], round(found["similarity"]["a"]["b"], 2)
-([0.99, 0.01], 0.99)
+([1.0, 0.0], 0.99)
 """
 
 from __future__ import annotations
