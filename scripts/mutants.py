@@ -7,7 +7,7 @@
 
 Mutants are drawn by a seed from all places where a comparison, a boolean or arithmetic operator, a number, True or False, a bound of a
 slice or a `not` can be changed. Each is applied in a copy of the tree and meets only its own room's tests (tests/ROOM), and the
-examples in docstrings, those first that execute its line. Annotations, decorators, `__all__`, `if TYPE_CHECKING` and `strict=` of zip are left alone. Survivors that no test could
+examples in docstrings, first those that execute its line. Annotations, decorators, `__all__`, `if TYPE_CHECKING` and `strict=` of zip are left alone. Survivors that no test could
 notice are listed in scripts/equivalent_mutants.yaml with the reason, and are counted apart.
 
 Needs a system that can fork (Linux, macOS) and pytest-cov. Results are JSON lines, one mutant a line.
@@ -254,20 +254,24 @@ class Coverage:
     tests: list[str]
 
     def of(self, mutant: Mutant) -> list[str]:
-        """The tests that may notice a mutant, those first that execute it; none if its line is not executed."""
+        """The tests that execute a mutant; those of its file where it is executed at import."""
         lines = self.lines.get(mutant.path, {})
         if mutant.at_import:
-            touching = dict.fromkeys(test for tests in lines.values() for test in tests)
-            return [*touching, *(test for test in self.tests if test not in touching)]
+            return list(dict.fromkeys(test for tests in lines.values() for test in tests))
         here = (test for line in range(mutant.first, mutant.last + 1) for test in lines.get(line, ()))
         return list(dict.fromkeys(here))
+
+
+def tests_of(room: str) -> list[str]:
+    """The files and folders of a room's tests."""
+    return [*TESTS.get(room, (f"tests/{room}",)), DOCTESTS]
 
 
 def cover(copy: Path, room: str, folder: Path, *, seconds: int) -> Coverage:
     """Run a room's tests once, unchanged; they must pass. What they cover is kept in a folder for as long as nothing changes."""
     from coverage import CoverageData
 
-    tests = (*TESTS.get(room, (f"tests/{room}",)), DOCTESTS)
+    tests = tests_of(room)
     data = folder / f"{room}-{_digest(copy, tests)}.coverage"
     if not data.is_file():
         partial = copy / ".coverage.partial"
@@ -296,7 +300,7 @@ def cover(copy: Path, room: str, folder: Path, *, seconds: int) -> Coverage:
     return Coverage(lines, sorted({context.rpartition("|")[0] for context in contexts}))
 
 
-def _digest(copy: Path, tests: tuple[str, ...]) -> str:
+def _digest(copy: Path, tests: list[str]) -> str:
     """A name for the source and a room's tests as they are now."""
     digest = hashlib.sha256()
     for place in ("src/biomux", *tests):
@@ -484,6 +488,8 @@ def main() -> int:
                 outcome = "not executed"
                 if tests:
                     outcome, reason = run(copy, mutant, tests, seconds=given.cpu_seconds)
+                if mutant.at_import and outcome in {"survived", "not executed"}:
+                    outcome, reason = run(copy, mutant, tests_of(mutant.room), seconds=given.cpu_seconds)
                 entry = {"key": mutant.key, "outcome": outcome, "reason": reason, **asdict(mutant)}
                 results[mutant.key] = entry
                 out.write(json.dumps(entry) + "\n")

@@ -250,6 +250,16 @@ def metadata(model: Any) -> None:
         model.metadata_props.add(key=str(number), value="{0.__class__}")
 
 
+def just_enough_metadata(model: Any) -> None:
+    for number in range(onnx_check.MOST_METADATA):
+        model.metadata_props.add(key=str(number), value="x")
+
+
+def no_tokens(tokenizer: Any) -> None:
+    tokenizer["model"]["vocab"] = {}
+    tokenizer["added_tokens"] = []
+
+
 def description(model: Any) -> None:
     model.doc_string = "x" * 1000
 
@@ -482,7 +492,7 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "no tokens": (
         "BX518",
-        in_json("tokenizer.json", lambda it: (it["model"].update(vocab={}), it["added_tokens"].clear())),
+        in_json("tokenizer.json", no_tokens),
     ),
     "special tokens beyond it": ("BX518", in_json("heads.json", put("specials", "pad", value=100_000))),
     "a graph cut short": ("BX520", in_bytes(lambda content: content[: len(content) // 2])),
@@ -576,9 +586,7 @@ ALLOWED: dict[str, Callable[[Path], None]] = {
     "a constant of four dimensions": in_graph(constant("deep", 1, 1, 1, 1)),
     "a name as long as may be": in_graph(constant("x" * onnx_check.LONGEST_NAME, 1)),
     "a node that reads as much as may be": in_graph(one_more_node(*["ids"] * 8)),
-    "as much metadata as may be": in_graph(
-        lambda it: [it.metadata_props.add(key=str(n), value="x") for n in range(onnx_check.MOST_METADATA)]
-    ),
+    "as much metadata as may be": in_graph(just_enough_metadata),
     "the largest transitions": transitions("drugs", first=[1e4] * 5, last=[-1e4] * 5),
 }
 """What may be done to a bundle: it stands just within the limits."""

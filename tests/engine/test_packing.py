@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from biomux.engine.packing import Specials, lay_out, pack, pack_readings, padded
-from biomux.tasks.examples import Reading
-from biomux.text.tokens import Pieces
+from biomux.tasks.examples import ModelInput
+from biomux.text.tokens import Tokens
 
 SPECIALS = Specials(pad=0, before=2, after=3)
 
 
-def pieces(size: int, *, base: int = 10, first: tuple[int, ...] = (0,)) -> Pieces:
+def tokens(size: int, *, base: int = 10, first: tuple[int, ...] = (0,)) -> Tokens:
     """So many tokens, numbered from `base`, with words that begin at `first`."""
     places = np.array(first, dtype=np.int32)
-    return Pieces(np.arange(base, base + size, dtype=np.int32), places, places, places + 1)
+    return Tokens(np.arange(base, base + size, dtype=np.int32), places, places, places + 1)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_rows_are_padded_by_steps_of_two_then_four(size: int, expected: int) -> 
 
 
 def test_a_window_stands_between_its_marks_and_padding_is_masked() -> None:
-    (batch,) = pack([pieces(3, first=(0, 2)), pieces(4, base=20, first=(1,))], specials=SPECIALS, budget=100)
+    (batch,) = pack([tokens(3, first=(0, 2)), tokens(4, base=20, first=(1,))], specials=SPECIALS, budget=100)
     assert batch.ids.tolist() == [[2, 10, 11, 12, 3, 0], [2, 20, 21, 22, 23, 3]]
     assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1]]
     assert batch.first.tolist() == [1, 3, 6 + 2]
@@ -43,9 +43,9 @@ def test_a_window_stands_between_its_marks_and_padding_is_masked() -> None:
 def test_the_longest_come_first_and_a_batch_keeps_to_its_budget(
     budget: int, expected: list[list[int]], as_readings: bool
 ) -> None:
-    windows = [pieces(4), pieces(9), pieces(3), pieces(4)]
+    windows = [tokens(4), tokens(9), tokens(3), tokens(4)]
     if as_readings:
-        batches = list(pack_readings([Reading(one) for one in windows], specials=SPECIALS, budget=budget))
+        batches = list(pack_readings([ModelInput(one) for one in windows], specials=SPECIALS, budget=budget))
     else:
         batches = list(pack(windows, specials=SPECIALS, budget=budget))
     assert [batch.windows.tolist() for batch in batches] == expected
@@ -53,7 +53,7 @@ def test_the_longest_come_first_and_a_batch_keeps_to_its_budget(
 
 
 def test_a_reading_has_its_prefix_as_first_segment() -> None:
-    reading = Reading(pieces(3, first=(0, 1)), prefix=pieces(2, base=30))
+    reading = ModelInput(tokens(3, first=(0, 1)), prefix=tokens(2, base=30))
     assert (reading.begin, reading.size) == (4, 8)
     batch = lay_out([reading], 10, SPECIALS, windows=[7])
     assert batch.ids.tolist() == [[2, 30, 31, 3, 10, 11, 12, 3, 0, 0]]
@@ -66,7 +66,9 @@ def test_a_reading_has_its_prefix_as_first_segment() -> None:
 
 
 def test_rows_with_and_without_a_prefix_share_a_batch() -> None:
-    batch = lay_out([Reading(pieces(2)), Reading(pieces(1), prefix=pieces(1, base=30))], 6, SPECIALS, windows=[0, 1])
+    batch = lay_out(
+        [ModelInput(tokens(2)), ModelInput(tokens(1), prefix=tokens(1, base=30))], 6, SPECIALS, windows=[0, 1]
+    )
     assert batch.ids.tolist() == [[2, 10, 11, 3, 0, 0], [2, 30, 3, 10, 3, 0]]
     assert batch.mask.tolist() == [[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 0]]
     assert batch.segments is not None
@@ -76,14 +78,14 @@ def test_rows_with_and_without_a_prefix_share_a_batch() -> None:
 
 def test_pairs_of_spans_are_places_in_the_flattened_rows() -> None:
     pairs = np.array([[0, 1, 2, 2]], dtype=np.int32)
-    readings = [Reading(pieces(4, first=(0, 1, 3)), pairs=pairs) for _ in range(2)]
+    readings = [ModelInput(tokens(4, first=(0, 1, 3)), pairs=pairs) for _ in range(2)]
     batch = lay_out(readings, 6, SPECIALS, windows=[0, 1])
     assert batch.pairs is not None
     assert batch.pairs.tolist() == [[1, 2, 4, 4], [7, 8, 10, 10]]
 
 
 def test_an_empty_reading_asks_nothing() -> None:
-    batch = lay_out([Reading(pieces(0, first=()))], 2, SPECIALS, windows=[0])
+    batch = lay_out([ModelInput(tokens(0, first=()))], 2, SPECIALS, windows=[0])
     assert batch.ids.tolist() == [[2, 3]]
     assert batch.first.tolist() == []
     assert batch.pairs is None

@@ -12,8 +12,8 @@ from biomux.document import Document
 from biomux.engine.packing import Specials, lay_out
 from biomux.engine.task_runner import ask, split
 from biomux.tasks.classification import Classification
-from biomux.tasks.examples import Reading
-from biomux.text.tokens import Pieces
+from biomux.tasks.examples import ModelInput
+from biomux.text.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,13 +60,13 @@ def test_answers_come_back_to_their_documents(budget: int, temperature: float) -
     assert answered[1].labels[0].score == pytest.approx(chance, abs=1e-4)
 
 
-@pytest.mark.parametrize(("unit", "sizes"), [("word", [2, 1]), ("piece", [3, 2]), ("window", [1, 1]), ("pair", [0, 2])])
+@pytest.mark.parametrize(("unit", "sizes"), [("word", [2, 1]), ("token", [3, 2]), ("window", [1, 1]), ("pair", [0, 2])])
 def test_rows_are_split_by_what_the_task_is_asked_about(unit: Unit, sizes: list[int]) -> None:
     first, second = (
-        Pieces(np.arange(size, dtype=np.int32), *(np.array(words, dtype=np.int32) for _ in range(3)))
+        Tokens(np.arange(size, dtype=np.int32), *(np.array(words, dtype=np.int32) for _ in range(3)))
         for size, words in ((3, [0, 2]), (2, [0]))
     )
-    readings = [Reading(first), Reading(second, pairs=np.zeros((2, 4), dtype=np.int32))]
+    readings = [ModelInput(first), ModelInput(second, pairs=np.zeros((2, 4), dtype=np.int32))]
     batch = lay_out(readings, 6, SPECIALS, windows=[0, 1])
     rows = np.arange(sum(sizes), dtype=np.float32)[:, None]
     parts = split(rows, unit, batch, readings)
@@ -74,7 +74,7 @@ def test_rows_are_split_by_what_the_task_is_asked_about(unit: Unit, sizes: list[
 
 
 def test_answers_have_a_row_for_each_reading() -> None:
-    reading = Reading(Pieces(*(np.zeros(1, dtype=np.int32) for _ in range(4))))
+    reading = ModelInput(Tokens(*(np.zeros(1, dtype=np.int32) for _ in range(4))))
     batch = lay_out([reading, reading], 4, SPECIALS, windows=[0, 1])
     rows = np.arange(16, dtype=np.float32).reshape(2, 4, 2)
     assert [part.tolist() for part in split(rows, "answer", batch, [reading] * 2)] == rows.tolist()

@@ -53,7 +53,7 @@ class AnswersAt(Answers):
 
     place: tuple[int, int] = (0, 0)
 
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> Made:
+    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
         made = Answers.examples(self, documents, tokenizer, limit=limit)
         for at, example in enumerate(made.examples):
             labels = {self.name: Labels("answer", np.array(self.place, dtype=np.int32))}
@@ -67,7 +67,7 @@ class AnotherClass(Classification):
 
     number: int = 0
 
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> Made:
+    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
         made = Classification.examples(self, documents, tokenizer, limit=limit)
         for at, example in enumerate(made.examples):
             labels = {self.name: Labels("window", np.array([self.number], dtype=np.int32))}

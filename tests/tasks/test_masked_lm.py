@@ -57,7 +57,7 @@ def test_each_window_is_an_example_and_documents_are_counted() -> None:
     assert made.counts["documents"] == 2
     assert [example.source for example in made.examples][:2] == [("1", 0), ("2", 0)]
     assert len(made.examples) > 3
-    assert sum(example.reading.pieces.starts[0] == 0 for example in made.examples) == 2
+    assert sum(example.reading.tokens.starts[0] == 0 for example in made.examples) == 2
 
 
 def test_guesses_are_counted_window_by_window() -> None:

@@ -9,8 +9,10 @@ from releases import ANSWERS, FOLDER, TEXTS, check_entities
 
 import biomux
 from biomux import formats
+from biomux.cli.runs import describe
 from biomux.document import Document
-from biomux.recipes.run_folder import RunFolder
+from biomux.recipes.run_folder import RunFolder, read_journal
+from biomux.report import journal
 from biomux.training.export import export
 
 if TYPE_CHECKING:
@@ -56,3 +58,11 @@ def test_a_bundle_exported_today_answers_as_the_run_did(tmp_path: Path) -> None:
     export(RUN, tmp_path / "bundle", precision="fp32", measure=False)
     tagger = biomux.load(tmp_path / "bundle")
     check_entities((tagger(text, heads=tagger.heads) for text in TEXTS), "run: heads", tolerance=2e-4)
+
+
+def test_its_journal_is_read() -> None:
+    assert describe(RUN)["tokens"] == journal.history(read_journal(RUN / "journal.jsonl")).tokens == 19215
+
+
+def test_recipes_may_say_how_large_a_batch_is_as_they_did() -> None:
+    assert RunFolder(RUN).recipe.loop.batch_tokens == 400

@@ -50,7 +50,7 @@ def count(documents: Iterable[Document]) -> SplitCounts:
 def differences(expected: SplitCounts, found: SplitCounts) -> list[str]:
     """What differs, a phrase for each count; only what the card counts is compared.
 
-    >>> differences(Counts(documents=3, mentions={"gene": 1}), Counts(documents=2, mentions={"gene": 1}))
+    >>> differences(SplitCounts(documents=3, mentions={"gene": 1}), SplitCounts(documents=2, mentions={"gene": 1}))
     ['2 documents, not 3']
     """
     said: list[str] = []

@@ -73,7 +73,7 @@ class LossTally:
     def lines(self) -> list[str]:
         """A line a feature: how many, where for instance, and why.
 
-        >>> tally = Tally()
+        >>> tally = LossTally()
         >>> tally(Loss("1", "scores", 2))
         >>> tally.lines()
         ["scores (2), for instance in document '1'"]

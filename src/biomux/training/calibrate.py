@@ -132,7 +132,7 @@ def best_threshold(corpora: Sequence[TypeAnswers], *, at_least: int = AT_LEAST) 
 
     Fewer than `at_least` answers prove nothing: then it is 0, and all are kept.
 
-    >>> best_threshold([Answers((0.2, 0.6, 0.9), (False, True, True), 2)], at_least=1)
+    >>> best_threshold([TypeAnswers((0.2, 0.6, 0.9), (False, True, True), 2)], at_least=1)
     0.6
     """
     if not any(any(given.right) for given in corpora):
