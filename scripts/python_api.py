@@ -12,7 +12,7 @@ from biomux import document, errors, formats
 from biomux.engine.annotator import Annotator
 from biomux.scoring import labels, numbers, relations, significance, spans
 
-INTERNAL = {"Annotator.tag"}
+INTERNAL = {"Annotator.annotate_query", "Annotator.tag"}
 """Members without an underscore that other packages of Biomux use, and nobody else should."""
 
 SCORING = (

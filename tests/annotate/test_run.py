@@ -27,6 +27,7 @@ from biomux.annotate.settings import Settings
 from biomux.annotate.work import Work, annotate_part
 from biomux.annotate.workers import Reading
 from biomux.document import Document
+from biomux.engine.query import Query
 from biomux.errors import AnnotateError, BiomuxError, FormatError, UsageError
 
 TESTS = Path(__file__).parent.parent
@@ -179,7 +180,7 @@ def test_a_finished_job_given_again_has_nothing_to_do(
     assert annotate(source, tmp_path / target, format=format, listen=steps.append) == first
     assert steps == []
     assert contents(tmp_path) == before
-    for options in ({"settings": RuleSettings(types=("Disease",))}, {"restart": True}):
+    for options in ({"settings": RuleSettings(query=Query(types=("Disease",)))}, {"restart": True}):
         with pytest.raises(UsageError, match=r"BX004: .*already exists: a finished job"):
             annotate(source, tmp_path / target, format=format, **options)
     assert contents(tmp_path) == before
@@ -210,7 +211,7 @@ def test_a_part_that_is_gone_from_a_finished_folder_is_told(source: Path, tmp_pa
 @pytest.mark.parametrize("folder", [False, True])
 def test_overwriting_that_was_stopped_is_resumed(source: Path, tmp_path: Path, folder: bool) -> None:
     out = f"{tmp_path / 'out'}/" if folder else tmp_path / "out.jsonl"
-    annotate(source, out, settings=RuleSettings(types=("Disease",)))
+    annotate(source, out, settings=RuleSettings(query=Query(types=("Disease",))))
     with pytest.raises(Stopped):
         annotate(source, out, overwrite=True, listen=stop_after(3))
     steps: list[Step] = []
@@ -338,7 +339,7 @@ def test_other_settings_or_inputs_are_refused_until_restarted(source: Path, tmp_
     with pytest.raises(Stopped):
         annotate(source, out, listen=stop_after(2))
     with pytest.raises(AnnotateError, match=r"BX605: .*of other values: --types; give the same command"):
-        annotate(source, out, settings=RuleSettings(types=("Disease",)))
+        annotate(source, out, settings=RuleSettings(query=Query(types=("Disease",))))
     os.utime(source, ns=(1, 1))
     with pytest.raises(AnnotateError, match=r"of other values: inputs"):
         annotate(source, out)
@@ -392,7 +393,7 @@ def test_two_runs_do_not_write_to_one_target(source: Path, tmp_path: Path) -> No
 def test_a_wrong_question_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
     for target in (tmp_path / "out.jsonl", f"{tmp_path}/out/"):
         with pytest.raises(UsageError, match="unknown type 'gene'"):
-            annotate(source, target, settings=RuleSettings(types=("gene",)))
+            annotate(source, target, settings=RuleSettings(query=Query(types=("gene",))))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from biomux.engine.query import Query, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -16,19 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """A bundle, or a run, and what `Annotator.annotate` is asked for; plain values only.
-
-    `threshold` are pairs of a type and a score, "*" for all other types. `runtime` is one of `biomux.engine.runtimes`.
-    """
+    """A bundle, or a run, and what it is asked for; plain values only. `runtime` is one of `biomux.engine.runtimes`."""
 
     bundle: str | None = None
-    types: tuple[str, ...] | None = None
-    heads: tuple[str, ...] | None = None
-    threshold: tuple[tuple[str, float], ...] | None = None
-    precision: float | None = None
-    resolve: bool = False
-    abbreviations: bool = False
-    consistent: bool | None = None
+    query: Query = field(default_factory=Query)
     strict: bool = False
     runtime: str = "auto"
 
@@ -64,38 +57,19 @@ class Settings:
         on_error: Callable[[Document, BiomuxError], None],
     ) -> Iterator[Document]:
         """The documents, annotated as these settings say."""
-        return annotator.annotate(
-            documents,
-            types=self.types,
-            heads=self.heads,
-            threshold=None if self.threshold is None else dict(self.threshold),
-            precision=self.precision,
-            resolve=self.resolve,
-            abbreviations=self.abbreviations,
-            consistent=self.consistent,
-            on_error=on_error,
-        )
+        return annotator.annotate_query(documents, self.query, on_error=on_error)
 
     def left_out(self) -> tuple[str, ...]:
         """The types that are not given out since they were never as precise as is asked for."""
-        if self.precision is None or self.types is not None:
+        if self.query.precision is None or self.query.types is not None:
             return ()
         if self.run is not None:
-            return self.annotator().imprecise(self.precision, heads=self.heads)
-        from biomux.engine import load, query
+            return self.annotator().imprecise(self.query.precision, heads=self.query.heads)
+        from biomux.engine import load
         from biomux.engine.bundle import reader
 
         found = reader.read(load.find(self.bundle))
-        return query.choose(
-            found.tasks,
-            found.merges,
-            found.curves,
-            types=None,
-            heads=self.heads,
-            threshold=None if self.threshold is None else dict(self.threshold),
-            precision=self.precision,
-            resolve=self.resolve,
-        ).left_out
+        return resolved(self.query, found.tasks, found.merges, found.curves).left_out
 
     def fingerprint(self) -> str:
         """The checksum of the bundle: of its manifest, which has those of all its files. Of a run: of its description and weights."""
@@ -117,14 +91,4 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         """What decides the output, as JSON values: the same settings give the same value."""
-        return {
-            "types": None if self.types is None else sorted(self.types),
-            "heads": None if self.heads is None else sorted(self.heads),
-            "threshold": None if self.threshold is None else dict(sorted(self.threshold)),
-            "precision": self.precision,
-            "resolve": self.resolve,
-            "abbreviations": self.abbreviations,
-            "consistent": self.consistent,
-            "strict": self.strict,
-            "runtime": self.runtime,
-        }
+        return {**self.query.to_json(), "strict": self.strict, "runtime": self.runtime}

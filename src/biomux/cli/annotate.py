@@ -175,10 +175,10 @@ def command(
     """
     from biomux.annotate.job import goal
     from biomux.annotate.settings import Settings
+    from biomux.engine.query import Query
 
     reads = read_as(from_, text, id, option)
-    settings = Settings(
-        bundle=bundle,
+    query = Query(
         types=_names(types),
         heads=_names(heads),
         threshold=_thresholds(threshold),
@@ -186,9 +186,8 @@ def command(
         resolve=resolve,
         abbreviations=abbreviations,
         consistent=consistent,
-        strict=strict,
-        runtime=runtime,
     )
+    settings = Settings(bundle=bundle, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         if plain:
             raise UsageError("BX001", "--plain is for what is shown", hint="leave it or -o out")
@@ -219,7 +218,7 @@ def _names(listed: str | None) -> tuple[str, ...] | None:
     return names
 
 
-def _thresholds(options: list[str] | None) -> tuple[tuple[str, float], ...] | None:
+def _thresholds(options: list[str] | None) -> dict[str, float] | None:
     """Thresholds by type; that of all others under "*"."""
     if not options:
         return None
@@ -230,7 +229,7 @@ def _thresholds(options: list[str] | None) -> tuple[tuple[str, float], ...] | No
             found[name.strip() or "*"] = float(number)
         except ValueError:
             raise UsageError("BX001", f"{part!r} is no threshold", hint="write 0.5, or gene=0.7") from None
-    return tuple(found.items())
+    return found
 
 
 def _stream(
@@ -256,8 +255,9 @@ def _stream(
     chunk = 20_000 if way in ("terminal", "plain") else None
     annotator = settings.annotator(threads=threads, chunk=chunk)
     found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
-    if settings.precision is not None and settings.types is None:
-        _tell_imprecise(annotator.imprecise(settings.precision, heads=settings.heads), settings.precision)
+    query = settings.query
+    if query.precision is not None and query.types is None:
+        _tell_imprecise(annotator.imprecise(query.precision, heads=query.heads), query.precision)
     begun = time.perf_counter()
 
     def annotated() -> Iterator[Document]:
@@ -301,7 +301,7 @@ def _job(
     threads = threads or max(1, usable_cores() // workers)
     total = inputs.size()
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
-    _tell_imprecise(settings.left_out(), settings.precision or 0.0)
+    _tell_imprecise(settings.left_out(), settings.query.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
     failures = _Failures(on_error)
     kept = words = 0

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biomux.document import Document
-from biomux.engine import coverage, parallel, query, text_blocks
+from biomux.engine import coverage, parallel, text_blocks
 from biomux.engine.packing import BUDGET, Specials, pack
+from biomux.engine.query import Query, resolved
 from biomux.engine.task_runner import ask
 from biomux.errors import AnnotateError, BiomuxError, UsageError, did_you_mean
 from biomux.tasks.softmax import softmax
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Range, Span
     from biomux.engine.entity_types import Curve, Merge
-    from biomux.engine.query import Choice
+    from biomux.engine.query import ResolvedQuery
     from biomux.engine.session import Session
     from biomux.engine.text_blocks import Stretch
     from biomux.tasks.tagging import Tagging
@@ -106,18 +107,8 @@ class Annotator:
     ) -> Document:
         """Annotate one text; everything else as in `annotate`."""
         _must_be_str(text)
-        return next(
-            self.annotate(
-                [Document("text", text)],
-                types=types,
-                heads=heads,
-                threshold=threshold,
-                precision=precision,
-                resolve=resolve,
-                abbreviations=abbreviations,
-                consistent=consistent,
-            )
-        )
+        query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent)
+        return next(self.annotate_query([Document("text", text)], query))
 
     def annotate(
         self,
@@ -145,49 +136,39 @@ class Annotator:
         without `on_error` it is raised.
         """
         _must_be_several(documents)
-        chosen = query.choose(
-            self.tasks,
-            self.merges,
-            self.curves or {},
-            types=_names("types", types),
-            heads=_names("heads", heads),
-            threshold=threshold,
-            precision=precision,
-            resolve=resolve,
-            defaults=self.thresholds,
-            consistent=consistent,
-        )
-        return self._all(documents, chosen, abbreviations=abbreviations, on_error=on_error)
+        query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent)
+        return self.annotate_query(documents, query, on_error=on_error)
+
+    def annotate_query(
+        self,
+        documents: Iterable[Document],
+        query: Query,
+        *,
+        on_error: Callable[[Document, BiomuxError], None] | None = None,
+    ) -> Iterator[Document]:
+        """As `annotate`, with its options in one value."""
+        chosen = resolved(query, self.tasks, self.merges, self.curves or {}, defaults=self.thresholds)
+        return self._all(documents, chosen, on_error=on_error)
 
     def imprecise(self, precision: float, *, heads: Sequence[str] | None = None) -> tuple[str, ...]:
         """The types that no threshold makes that precise, as far as the bundle knows."""
-        chosen = query.choose(
-            self.tasks,
-            self.merges,
-            self.curves or {},
-            types=None,
-            heads=_names("heads", heads),
-            threshold=None,
-            precision=precision,
-            resolve=False,
-        )
-        return chosen.left_out
+        query = Query(heads=heads, precision=precision)
+        return resolved(query, self.tasks, self.merges, self.curves or {}).left_out
 
     def _all(
         self,
         documents: Iterable[Document],
-        chosen: Choice,
+        chosen: ResolvedQuery,
         *,
-        abbreviations: bool,
         on_error: Callable[[Document, BiomuxError], None] | None,
     ) -> Iterator[Document]:
         for group in _chunks(documents, self.chunk):
             try:
-                done = self._annotate(group, chosen, abbreviations=abbreviations)
+                done = self._annotate(group, chosen)
             except Exception as error:
                 if on_error is None and isinstance(error, BiomuxError) and error.where:
                     raise
-                yield from self._one_by_one(group, chosen, abbreviations=abbreviations, on_error=on_error or _raise)
+                yield from self._one_by_one(group, chosen, on_error=on_error or _raise)
             else:
                 yield from done
 
@@ -222,15 +203,14 @@ class Annotator:
     def _one_by_one(
         self,
         documents: Sequence[Document],
-        chosen: Choice,
+        chosen: ResolvedQuery,
         *,
-        abbreviations: bool,
         on_error: Callable[[Document, BiomuxError], None],
     ) -> Iterator[Document]:
         """Annotate each by itself, to find out which of them fails."""
         for document in documents:
             try:
-                done = self._annotate([document], chosen, abbreviations=abbreviations)
+                done = self._annotate([document], chosen)
             except BiomuxError as error:
                 on_error(document, _placed(error, document))
             except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
@@ -242,7 +222,7 @@ class Annotator:
             else:
                 yield from done
 
-    def _annotate(self, documents: Sequence[Document], chosen: Choice, *, abbreviations: bool) -> list[Document]:
+    def _annotate(self, documents: Sequence[Document], chosen: ResolvedQuery) -> list[Document]:
         for document in documents:
             _must_be_text(document)
         longest = {task.longest for task in chosen.tasks}
@@ -255,7 +235,7 @@ class Annotator:
             read = replace(document, spans=tuple(mine), relations=(), coverage=found)
             if self.strict:
                 _must_be_read(read)
-            if abbreviations:
+            if chosen.abbreviations:
                 read = text_abbreviations.carry(read)
             annotated.append(replace(read, spans=tuple(chosen.final(read.spans))))
         return annotated
@@ -422,15 +402,6 @@ def _must_be_several(documents: object) -> None:
             f"annotate reads several documents, and this is one {'text' if isinstance(documents, str) else 'document'}",
             hint="call the annotator itself with a text, or give a list of documents",
         )
-
-
-def _names(what: str, given: Sequence[str] | None) -> Sequence[str] | None:
-    """Names that are asked for. A lone name is one, not its letters; none at all are no question."""
-    if isinstance(given, str):
-        return (given,)
-    if given is not None and not given:
-        raise UsageError("BX001", f"no {what} are asked for", hint="name at least one, or leave it out for all")
-    return given
 
 
 def _raise(document: Document, error: BiomuxError) -> None:

@@ -1,10 +1,10 @@
-"""What a call asks for: which heads must be read, how their mentions are merged, and which are kept."""
+"""What a call asks for (`Query`), and what that means for one bundle (`ResolvedQuery`): heads to read, how to merge their entities, which to keep."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from biomux.engine import consistency
 from biomux.engine import entity_types as plain
@@ -25,12 +25,53 @@ UNKNOWN = Standing()
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Query:
+    """What a call asks for, whatever the bundle; `Annotator.annotate` says what each option does.
+
+    Names and thresholds become tuples, so that equal queries compare equal and travel between processes. A single threshold becomes that of "*", which stands for all types that are not named.
+
+    >>> Query(types="gene", threshold=0.5) == Query(types=["gene"], threshold={"*": 0.5})
+    True
+    """
+
+    types: Sequence[str] | None = None
+    heads: Sequence[str] | None = None
+    threshold: float | Mapping[str, float] | tuple[tuple[str, float], ...] | None = None
+    precision: float | None = None
+    resolve: bool = False
+    abbreviations: bool = False
+    consistent: bool | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "types", _names("types", self.types))
+        object.__setattr__(self, "heads", _names("heads", self.heads))
+        object.__setattr__(self, "threshold", _pairs(self.threshold))
+
+    @property
+    def thresholds(self) -> dict[str, float] | None:
+        """The threshold of each type that is named, and of all others under "*"."""
+        return None if self.threshold is None else dict(self.threshold)  # type: ignore[arg-type]  # pairs, since __post_init__
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values: queries that ask for the same give the same value."""
+        return {
+            "types": None if self.types is None else sorted(self.types),
+            "heads": None if self.heads is None else sorted(self.heads),
+            "threshold": None if self.thresholds is None else dict(sorted(self.thresholds.items())),
+            "precision": self.precision,
+            "resolve": self.resolve,
+            "abbreviations": self.abbreviations,
+            "consistent": self.consistent,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedQuery:
     """The heads to decode (`tasks`), the plain types to make of them (`merges`; None: the heads' own), and what is kept.
 
     `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out. `left_out` are types
     that are never as precise as is asked for. `standings` of plain types, or of heads' own, say which of two that overlap stays in one layer.
-    `consistent`: names are voted on.
+    `consistent`: names are voted on. `abbreviations`: a long form's types are carried to its short form.
     """
 
     tasks: tuple[Tagging, ...]
@@ -43,6 +84,7 @@ class Choice:
     left_out: tuple[str, ...] = ()
     standings: Mapping[Source, Standing] = field(default_factory=dict)
     consistent: bool = False
+    abbreviations: bool = False
 
     def merged(self, spans: Iterable[Span], *, text: str, read: Sequence[Range]) -> list[Span]:
         """What the heads said about a text, as the types that were asked for, above their thresholds."""
@@ -72,32 +114,28 @@ class Choice:
         return self.standings.get(("" if self.merges is not None else span.head or "", span.type), UNKNOWN)
 
 
-def choose(
+def resolved(
+    query: Query,
     tasks: Sequence[Tagging],
     merges: Mapping[str, Merge] | None,
     curves: Mapping[Source, Curve],
     *,
-    types: Sequence[str] | None,
-    heads: Sequence[str] | None,
-    threshold: float | Mapping[str, float] | None,
-    precision: float | None,
-    resolve: bool,
     defaults: Mapping[Source, float | None] | None = None,
-    consistent: bool | None = None,
-) -> Choice:
+) -> ResolvedQuery:
     """Check what is asked for against what the bundle has. `defaults` are the thresholds of heads' types, None of those that were never right.
 
     A type that is asked for by name and is never as precise as `precision` is an error; where all types are asked for it is left out. So are types
     that were never right on development data, unless they are named or a threshold of 0 asks for everything. Names are made `consistent` unless
     heads are asked for what they say themselves, for everything, or for a precision, which was measured without.
     """
+    types, heads, threshold, precision = query.types, query.heads, query.thresholds, query.precision
     if heads is not None:
         _must_be_known("head", heads, [task.name for task in tasks])
     if threshold is not None and precision is not None:
         raise UsageError("BX001", "cannot use both a threshold and a precision", hint="give one of them")
     asked = _asked_for(types, threshold)
     everything = precision is not None or _is_everything(threshold)
-    voted = (bool(merges) and heads is None and not everything) if consistent is None else consistent
+    voted = (bool(merges) and heads is None and not everything) if query.consistent is None else query.consistent
     floors: dict[Source, float] = {}
     if merges and heads is None:
         _must_be_known("type", asked, list(merges))
@@ -127,7 +165,9 @@ def choose(
             floors = _default_floors(defaults or {}, threshold, asked, everything=everything)
     limits, default = _thresholds(threshold, own, names)
     if precision is None:
-        return Choice(read, rules, names, limits, default, resolve, floors, (), standings, voted)
+        return ResolvedQuery(
+            read, rules, names, limits, default, query.resolve, floors, (), standings, voted, query.abbreviations
+        )
     _must_be_share("precision", precision)
     behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
     limits, refused = {}, {}
@@ -142,49 +182,68 @@ def choose(
     if refused and (types is not None or len(refused) == len(names)):
         raise next(iter(refused.values()))
     kept = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
-    return Choice(read, kept, names - set(refused), limits, default, resolve, floors, tuple(refused), standings, voted)
+    left_out = tuple(refused)
+    names -= set(refused)
+    return ResolvedQuery(
+        read, kept, names, limits, default, query.resolve, floors, left_out, standings, voted, query.abbreviations
+    )
 
 
-def _asked_for(types: Sequence[str] | None, threshold: float | Mapping[str, float] | None) -> tuple[str, ...]:
+def _names(what: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Names that are asked for. A lone name is one, not its letters; none at all are no question."""
+    if isinstance(given, str):
+        return (given,)
+    if given is not None and not given:
+        raise UsageError("BX001", f"no {what} are asked for", hint="name at least one, or leave it out for all")
+    return None if given is None else tuple(given)
+
+
+def _pairs(
+    threshold: float | Mapping[str, float] | tuple[tuple[str, float], ...] | None,
+) -> tuple[tuple[str, float], ...] | None:
+    if threshold is None:
+        return None
+    if isinstance(threshold, Mapping):
+        return tuple(threshold.items())
+    if isinstance(threshold, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in threshold):
+        return threshold
+    return (("*", threshold),)  # type: ignore[return-value]  # checked when the query is resolved
+
+
+def _asked_for(types: Sequence[str] | None, threshold: Mapping[str, float] | None) -> tuple[str, ...]:
     """The types that a call names."""
-    if types is not None:
-        return tuple(types)
-    return tuple(name for name in threshold if name != "*") if isinstance(threshold, Mapping) else ()
+    return tuple(types) if types is not None else tuple(name for name in threshold or () if name != "*")
 
 
-def _is_everything(threshold: float | Mapping[str, float] | None) -> bool:
+def _is_everything(threshold: Mapping[str, float] | None) -> bool:
     """Whether a threshold of 0 is that of all types that are not named."""
-    return (threshold.get("*") if isinstance(threshold, Mapping) else threshold) == 0
+    return threshold is not None and threshold.get("*") == 0
 
 
 def _default_floors(
     defaults: Mapping[Source, float | None],
-    threshold: float | Mapping[str, float] | None,
+    threshold: Mapping[str, float] | None,
     asked: Sequence[str],
     *,
     everything: bool,
 ) -> dict[Source, float]:
     """The bundle's thresholds of heads' types, where the call has none of its own."""
     floors: dict[Source, float] = {}
-    given = threshold if isinstance(threshold, Mapping) else {}
     for source, score in defaults.items():
         if score is None:
             if not everything and source[1] not in asked:
                 floors[source] = NEVER
-        elif threshold is None or (given and "*" not in given and source[1] not in given):
+        elif threshold is None or (threshold and "*" not in threshold and source[1] not in threshold):
             floors[source] = score
     return floors
 
 
 def _thresholds(
-    threshold: float | Mapping[str, float] | None, own: Mapping[str, float], names: Iterable[str]
+    threshold: Mapping[str, float] | None, own: Mapping[str, float], names: Iterable[str]
 ) -> tuple[dict[str, float], float]:
     """Each type's threshold, and that of types not named: what the call says, else what the bundle says, else none."""
     if threshold is None:
         return dict(own), 0.0
-    if not isinstance(threshold, Mapping):
-        _must_be_share("threshold", threshold)
-        return {}, float(threshold)
     _must_be_known("type", [name for name in threshold if name != "*"], sorted(names))
     for value in threshold.values():
         _must_be_share("threshold", value)
