@@ -165,3 +165,11 @@ def test_tables_that_are_broken_give_documents_or_errors() -> None:
     files = {"check.csv": b'id,text\n1,"a, b"\n2,c\n'}
     check_garbage(csv_table.FORMAT, [files])
     check_garbage(tsv_table.FORMAT, [{"check.tsv": b"id\ttext\n1\ta\n"}])
+
+
+@pytest.mark.parametrize("name", ["set.csv", "set.tsv"])
+def test_lines_that_end_in_cr_alone_are_told(name: str) -> None:
+    delimiter = "," if name == "set.csv" else "\t"
+    data = f"id{delimiter}text\r1{delimiter}TP53\r2{delimiter}MDM2\r"
+    with pytest.raises(FormatError, match=f"BX113: {name}:1: a carriage return stands outside quotes; if its lines end"):
+        read(data, name)

@@ -26,6 +26,12 @@ SAMPLES: list[tuple[str, str, dict[str, Any]]] = [
     ("doccano", '{"text":"TP53","label":[]}\n', {}),
     ("labelstudio", '[{"data":{"text":"TP53"}}]\n', {}),
     ("bioc-json", '{"documents":[]}\n', {}),
+    ("csv", "id,text\n1,TP53 binds MDM2\n2,BRCA1\n", {}),
+    ("tsv", "id\ttext\n1\tTP53 binds MDM2\n2\tBRCA1\n", {}),
+    ("lines", TEXT, {}),
+    ("nbib", "PMID- 1\nTI  - TP53\n", {}),
+    ("json", '[{"id": 1, "text": "TP53"}]', {}),
+    ("prodigy", '{"text":"TP53","spans":[]}\n', {}),
 ]
 
 
@@ -35,6 +41,16 @@ def test_every_format_refuses_it(encoding: str, name: str, text: str, options: d
     source = formats.of_bytes("x.txt", text.encode(encoding))
     with pytest.raises(FormatError, match=f"BX111: x.txt.*: the text is {encoding[:6].upper()}, not UTF-8; convert"):
         list(formats.read_source(source, format=name, **options))
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_of_a_table_it_is_told_once(encoding: str, name: str) -> None:
+    source = formats.of_bytes(name, "id,text\n1,TP53 binds MDM2\n2,BRCA1\n".encode(encoding))
+    errors: list[FormatError] = []
+    with pytest.raises(FormatError, match=f"{name}: the text is {encoding[:6].upper()}"):
+        list(formats.read_source(source, format=name[2:], on_error=errors.append))
+    assert errors == []
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

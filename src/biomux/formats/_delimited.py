@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from biomux.errors import FormatError
 from biomux.formats._format import stop
 from biomux.formats._source import MAX_LINE, decode, lines
+from biomux.formats._wide_encoding import refuse_wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -138,11 +139,15 @@ def _not_csv(reason: str, where: str) -> FormatError:
     if "expected after" in reason:
         hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false takes quotes as they are'
         return FormatError("BX113", "something follows the closing quote of a cell", where=where, hint=hint)
+    if "new-line character" in reason:
+        hint = "if its lines end in CR, as those of old Mac files do, change them first: tr '\\r' '\\n'; a CR within a cell needs quotes"
+        return FormatError("BX113", "a carriage return stands outside quotes", where=where, hint=hint)
     return FormatError("BX113", f"the row is not CSV: {reason}", where=where, hint="check its quotes and line ends")
 
 
 def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[tuple[int, str]]:
-    """Lines with their ends: inside quotes these belong to the cell. A line that is not UTF-8 goes to `on_error`."""
+    """Lines with their ends: inside quotes these belong to the cell. A line that is not UTF-8 goes to `on_error`; UTF-16 and UTF-32 are refused as a whole."""
+    refuse_wide(source.head(), source.name)
     with source.open() as stream:
         number = 0
         while raw := stream.readline(MAX_LINE + 1):

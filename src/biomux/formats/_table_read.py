@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DELIMITERS = (",", ";", "\t", "|")
 _BOM = "\ufeff"
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
@@ -70,12 +71,12 @@ def delimiter_of(head: bytes) -> str:
 
 def header_is_quoted(head: bytes) -> bool:
     """Whether every cell of the first row stands in quotes, as R writes tables."""
-    line = (_first_line(head) or "").rstrip("\r")
+    line = _first_line(head) or ""
     return line.startswith('"') and line.endswith('"') and len(line) > 1
 
 
 def _first_line(head: bytes) -> str | None:
-    lines = head.decode("utf-8", "replace").removeprefix(_BOM).split("\n")
+    lines = _LINE_END.split(head.decode("utf-8", "replace").removeprefix(_BOM))
     return next((line for line in lines if line.strip()), None)
 
 
