@@ -102,8 +102,23 @@ def test_a_format_of_several_files_and_parts_in_another_format(source: Path, tmp
     assert [document.id for document in formats.read(tmp_path / "xml")] == [document.id for document in documents()]
 
 
-def test_what_a_format_cannot_hold_at_the_end_is_not_lost(tmp_path: Path) -> None:
+def test_documents_of_the_same_id_do_not_end_a_job_whose_output_is_a_folder(tmp_path: Path) -> None:
     formats.write([Document("same", "aspirin"), Document("same", "fever")], tmp_path / "in.jsonl")
+    lost: list[str] = []
+    annotate(
+        tmp_path / "in.jsonl", f"{tmp_path / 'out'}/", format="brat", on_loss=lambda loss: lost.append(loss.detail)
+    )
+    texts = {document.id: document.text for document in formats.read(tmp_path / "out")}
+    assert texts == {"same": "aspirin", "same~2": "fever"}
+    assert "its file is called same~2" in lost
+
+
+def test_what_a_format_cannot_hold_at_the_end_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise FormatError("BX120", "too much for one file")
+
+    formats.write([Document("1", "aspirin"), Document("2", "fever")], tmp_path / "in.jsonl")
+    monkeypatch.setattr("biomux.annotate.run._join", refuse)
     with pytest.raises(FormatError, match=r"BX120.*kept: biomux convert '.*/\.out\.biomux/part-\*\.jsonl' TARGET"):
         annotate(tmp_path / "in.jsonl", f"{tmp_path / 'out'}/", format="brat")
     assert len(list(formats.read(f"{tmp_path}/.out.biomux/part-*.jsonl"))) == 2

@@ -220,7 +220,10 @@ def test_what_brat_cannot_hold_is_told(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "PMC_1.ann").read_text() == "T1\tcell_line 0 1\ta\nT2\tY 2 3\tb\n"
 
 
-def test_two_documents_of_one_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="BX120"):
-        formats.write([Document("a", ""), Document("A", "")], tmp_path / "out", format="brat")
-    assert not (tmp_path / "out").exists()
+def test_documents_of_one_name_get_files_of_their_own_and_that_is_told(tmp_path: Path) -> None:
+    documents = [Document("a", "one"), Document("A", "two"), Document("a", "three"), Document("a~2", "four")]
+    losses: list[Loss] = []
+    formats.write(documents, tmp_path / "out", format="brat", on_loss=losses.append)
+    texts = {document.id: document.text for document in formats.read(tmp_path / "out")}
+    assert texts == {"a": "one", "A~2": "two", "a~3": "three", "a~2~2": "four"}
+    assert [loss.detail for loss in losses] == [f"its file is called {name}" for name in ("A~2", "a~3", "a~2~2")]

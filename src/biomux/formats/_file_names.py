@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from biomux.errors import FormatError
 from biomux.formats._format import Loss
 
 if TYPE_CHECKING:
@@ -41,19 +41,15 @@ def file_name(id: str, *, escaped: bool = False) -> str:
 def name_for(id: str, *, taken: set[str], on_loss: Callable[[Loss], None]) -> str:
     """The name of a document's file in a folder; `taken` has those given before, and gets it.
 
-    An id that had to be changed is told. Names that differ in case alone are refused: some file systems take them for one.
+    An id that had to be changed is told. The second document of a name is called `name~2`, also where the names differ in case alone: some file systems
+    take those for one.
     """
     name = file_name(id)
     if name != id and name.casefold() in taken:
         name = file_name(id, escaped=True)
+    if name.casefold() in taken:
+        name = next(other for number in count(2) if (other := f"{name}~{number}").casefold() not in taken)
     if name != id:
         on_loss(Loss(id, "id", detail=f"its file is called {name}"))
-    if name.casefold() in taken:
-        raise FormatError(
-            "BX120",
-            f"two documents would be the file {name}.txt",
-            where=f"document {id!r}",
-            hint="give each document an id of its own, or write to another format",
-        )
     taken.add(name.casefold())
     return name
