@@ -57,6 +57,23 @@ def test_a_wrong_encoding_in_the_middle_of_a_folder(folder: Path) -> None:
     assert [error.code for error in errors] == ["BX111"]
 
 
+def test_all_files_of_a_brat_folder_named_by_the_shell(folder: Path) -> None:
+    (folder / "a.ann").write_text("T1\tdrug 0 7\taspirin\n")
+    (folder / "annotation.conf").write_text("[entities]\ndrug\n")
+    (folder / "gone.txt").symlink_to("nowhere")
+    ids, errors = read(*sorted(folder.iterdir()))
+    assert ids == ["a", "d", "m", "z"]
+    assert [(error.where, error.message) for error in errors] == [
+        (str(folder / "gone.txt"), "cannot read: the link points at nothing")
+    ]
+
+
+def test_a_link_with_a_blank_in_its_name_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "my notes.txt").symlink_to("nowhere")
+    with pytest.raises(UnreadableError, match="the link points at nothing"):
+        Inputs([str(tmp_path / "my notes.txt")]).places()
+
+
 def test_a_gzip_that_is_cut_short(folder: Path) -> None:
     (folder / "b.txt.gz").write_bytes(gzip.compress(os.urandom(5000))[:2000])
     ids, errors = read(folder)

@@ -528,6 +528,11 @@ def test_settings_beside_brats_files_are_left_out_in_every_command(
     assert convert("gold.brat", "a.jsonl") == 0
     assert ids("a.jsonl") == ["1"]
     assert "left out 2, about the others: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
+    assert (
+        convert(*(f"gold.brat/{name}" for name in ("1.ann", "1.txt", "annotation.conf", "visual.conf")), "b.jsonl") == 0
+    )
+    assert ids("b.jsonl") == ["1"]
+    assert "left out 2, about the others: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
     assert cli.run(["score", "gold.brat", "gold.brat"]) == 0
     assert cli.run(["score", "gold.brat", "a.jsonl"]) == 0
 

@@ -10,8 +10,8 @@ import pytest
 
 from biomux import formats
 from biomux.document import Document
-from biomux.errors import UsageError
-from biomux.formats import files
+from biomux.errors import UnreadableError, UsageError
+from biomux.formats import files, named_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,3 +102,20 @@ def test_an_empty_name_is_not_the_current_folder(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(fill(tmp_path, "a.jsonl"))
     with pytest.raises(UsageError, match="is empty"):
         list(formats.read(""))
+
+
+def test_of_files_named_one_by_one_brats_texts_and_settings_are_left_out(tmp_path: Path) -> None:
+    names = ["a.ann", "a.txt", "annotation.conf", "b.txt", "README.txt"]
+    paths = [str(fill(tmp_path, *names) / name) for name in names]
+    left: list[str] = []
+    assert named_files(paths, on_left_out=left.append) == [paths[0], *paths[3:]]
+    assert left == [paths[2]]
+    assert named_files(paths[2:3]) == paths[2:3]
+    assert named_files([paths[0], "no.conf"]) == [paths[0], "no.conf"]
+
+
+def test_a_named_link_that_points_at_nothing_goes_to_on_unread(tmp_path: Path) -> None:
+    (tmp_path / "gone.txt").symlink_to("nowhere")
+    errors: list[UnreadableError] = []
+    assert list(files(tmp_path / "gone.txt", on_unread=errors.append)) == []
+    assert [error.message for error in errors] == ["cannot read: the link points at nothing"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import os
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux import formats
@@ -18,6 +18,7 @@ from biomux.formats import (
     ignore_unread,
     is_archive,
     json_records,
+    named_files,
     of_source,
     position,
     stored_size,
@@ -25,6 +26,7 @@ from biomux.formats import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from biomux.formats import Format, Source
 
@@ -38,7 +40,7 @@ def is_text(argument: str) -> bool:
     if argument == "-" or not any(character.isspace() for character in argument):
         return False
     try:
-        return not Path(argument).exists() and not (glob.has_magic(argument) and glob.glob(argument, recursive=True))
+        return not os.path.lexists(argument) and not (glob.has_magic(argument) and glob.glob(argument, recursive=True))
     except (OSError, ValueError):  # too long for a name, or with a NUL in it
         return True
 
@@ -72,6 +74,10 @@ class Inputs:
     _open: BinaryIO | None = None
 
     def __post_init__(self) -> None:
+        if not self.texts:
+            named = [argument for argument in self.arguments if not is_text(argument)]
+            left_out = set(named) - set(named_files(named, on_left_out=self.left_out.append))
+            self.arguments = [argument for argument in self.arguments if argument not in left_out]
         self._stems = UniqueStems([argument for argument in self.arguments if not self._is_text(argument)])
         if list(self.arguments).count("-") > 1 and not self.texts:
             raise UsageError("BX001", "standard input can be read only once", hint="name - once")
@@ -86,6 +92,8 @@ class Inputs:
             elif not self._is_text(argument):
                 found += _files(argument)
         if not found and not piped and not any(map(self._is_text, self.arguments)):
+            for argument in self.arguments:
+                list(files(argument))  # says what is wrong with it, if it knows
             raise UsageError(
                 "BX002", f"there is no file in {', '.join(map(repr, self.arguments))}", hint="check the paths"
             )

@@ -36,7 +36,7 @@ from biomux.formats._source import (
     target,
 )
 from biomux.formats._unique_stems import UniqueStems
-from biomux.formats._walk import ignore_unread
+from biomux.formats._walk import ignore_unread, named_files
 from biomux.formats._wide_encoding import wide_encoding
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ __all__ = [
     "is_archive",
     "lines",
     "must_be_new",
+    "named_files",
     "names",
     "of_bytes",
     "of_path",

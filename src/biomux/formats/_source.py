@@ -136,6 +136,8 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
         yield from folder_files(path, on_left_out=on_left_out, on_unread=on_unread)
     elif path.exists():
         yield path
+    elif path.is_symlink() and (error := why_not_a_file(path)):
+        on_unread(error)
     elif glob.has_magic(text):
         matches = sorted(glob.glob(text, recursive=True))
         if not matches:

@@ -5,6 +5,8 @@ called README, LICENSE, LICENCE or COPYING, without suffix or with `.md`, `.rst`
 `visual.conf` and other `.conf` files, `annotation.log`, `.ann~`). A `.txt` among them is read like any other
 where all other files are `.txt` too: there it may be a document of that name. Files about the others are told to `on_left_out`.
 
+Of files that are named one by one only brat's pairs and settings are passed over.
+
 What should be read and cannot goes to `on_unread`: a folder without permission, a link that points at nothing or at a folder (which is not followed), and what
 is no ordinary file.
 """
@@ -20,15 +22,15 @@ from typing import TYPE_CHECKING, Protocol
 from biomux.errors import UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Sequence
     from pathlib import Path
 
 LeftOut = Callable[[str], None]
 Unread = Callable[[UnreadableError], None]
 
-_ABOUT = re.compile(
-    r"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?|[^/]+\.conf|annotation\.log|[^/]+\.ann~", re.IGNORECASE
-)
+_OF_BRAT = r"[^/]+\.conf|annotation\.log|[^/]+\.ann~"
+_SETTINGS = re.compile(_OF_BRAT, re.IGNORECASE)
+_ABOUT = re.compile(rf"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?|{_OF_BRAT}", re.IGNORECASE)
 
 
 class Names(Protocol):
@@ -93,6 +95,22 @@ def listed_files(names: Names, *, on_left_out: LeftOut | None = None) -> Iterato
                 _tell(on_left_out, name)
                 continue
         yield name
+
+
+def named_files(names: Sequence[str], *, on_left_out: LeftOut | None = None) -> list[str]:
+    """The files that a command is given by name, as a shell makes them of `corpus/*`: without a `.txt` whose `.ann` is given too, and without brat's settings.
+
+    A readme that is named is meant; settings that are given alone are too.
+    """
+    known = frozenset(names)
+    given = [name for name in names if not _is_text_of_another(name, known)]
+    settings = {name for name in given if _SETTINGS.fullmatch(_last(name)) and os.path.isfile(name)}  # noqa: PTH113  # never raises
+    if len(settings) == len(given):
+        return given
+    for name in given:
+        if name in settings:
+            _tell(on_left_out, name)
+    return [name for name in given if name not in settings]
 
 
 def wanted(name: str) -> bool:

@@ -12,7 +12,7 @@ from biomux import formats
 from biomux.cli.ui.display import note
 from biomux.cli.ui.loss_tally import Skipped
 from biomux.errors import FormatError, UnreadableError, UsageError
-from biomux.formats import UniqueStems, files, of_source, position
+from biomux.formats import UniqueStems, files, named_files, of_source, position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,8 +54,9 @@ class CountingReader:
     def sources(self, wheres: list[str]) -> Iterator[tuple[str, Source, Format]]:
         """Every source with the argument that it came from and its format. At least one, or it is an error."""
         count = 0
-        stems = UniqueStems(wheres)
-        for where in wheres:
+        named = named_files(wheres, on_left_out=self._left_out)
+        stems = UniqueStems(named)
+        for where in named:
             places = files(where, on_left_out=self._left_out, on_unread=self.on_error)
             for path in ["-"] if where == "-" else places:
                 try:
