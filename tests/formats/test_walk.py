@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 def test_an_empty_name_is_not_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(fill(tmp_path, "a.jsonl"))
-    with pytest.raises(UsageError, match="is empty"):
+    with pytest.raises(UsageError, match="must not be empty"):
         list(formats.read(""))
 
 
