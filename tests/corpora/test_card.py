@@ -32,8 +32,8 @@ UNIFORM = {"train", "devel", "test"}
         ),
         ({"credentialed": True}, "must say how to apply"),
         ({"format": None}, "there are files but no format"),
-        ({"name": "Toy Corpus"}, "name: String should match"),
-        ({"title": None}, "title: Field required"),
+        ({"name": "Toy Corpus"}, "name: string should match"),
+        ({"title": None}, "title: field required"),
         ({"files": [{"path": "a", "sha256": "beef"}], "splits": {}}, "files → 0 → sha256"),
     ],
 )

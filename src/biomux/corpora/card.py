@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from biomux.errors import CorpusError, nearest
+from biomux.errors import CorpusError
+from biomux.validation import mistakes
 
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -161,32 +162,5 @@ def parse(data: object, *, where: str) -> Card:
     try:
         return Card.model_validate(data)
     except ValidationError as error:
-        faults = [_fault(detail["loc"], detail["type"], detail["msg"]) for detail in error.errors()]
-        raise CorpusError(
-            "BX206", f"the card is not valid: {'; '.join(faults)}", where=where, hint="correct these keys"
-        ) from None
-
-
-def _fault(place: tuple[int | str, ...], kind: str, message: str) -> str:
-    path = " → ".join(map(str, place)) or "card"
-    if kind != "extra_forbidden":
-        return f"{path}: {message.removeprefix('Value error, ')}"
-    meant = nearest(str(place[-1]), _keys(place[:-1]))
-    return f"{path}: unknown key" + (f", did you mean {meant!r}?" if meant else "")
-
-
-def _keys(place: tuple[int | str, ...]) -> list[str]:
-    """The keys that the card allows at a place."""
-    models: dict[str, type[_Part]] = {
-        "format": FormatOf,
-        "files": File,
-        "home": Home,
-        "splits": Split,
-        "ids": Ids,
-        "made": CutSplit,
-        "counts": SplitCounts,
-        "licence": Licence,
-    }
-    named = [models[str(step)] for step in place if str(step) in models]
-    model = named[-1] if named else Card
-    return [field.alias or name for name, field in model.model_fields.items()]
+        said = "; ".join(mistakes(error, Card))
+        raise CorpusError("BX206", f"the card is not valid: {said}", where=where, hint="correct these keys") from None

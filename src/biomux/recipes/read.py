@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from biomux.errors import RecipeError, nearest
 from biomux.recipes.schema import Recipe
+from biomux.validation import mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) ->
     try:
         return part.model_validate(raw)
     except ValidationError as error:
-        said = "; ".join(_sentence(dict(problem), part) for problem in error.errors())
+        said = "; ".join(mistakes(error, part))
         raise RecipeError("BX302", said, where=where, hint=hint) from None
 
 
@@ -113,30 +114,3 @@ def put(raw: dict[str, Any], path: str, value: Any) -> None:
         if not isinstance(place, dict):
             raise RecipeError("BX304", f"{parent!r} in {path!r} is not a mapping", where="--set")
     place[last] = value
-
-
-def _sentence(problem: dict[str, Any], whole: type[BaseModel]) -> str:
-    place = [str(part) for part in problem["loc"]]
-    path = " → ".join(place)
-    if problem["type"] != "extra_forbidden":
-        return f"{path}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
-    meant = nearest(place[-1], _keys(place[:-1], whole))
-    return f"{path}: unknown key" + (f", did you mean {meant!r}?" if meant else "")
-
-
-def _keys(path: Sequence[str], whole: type[BaseModel]) -> list[str]:
-    """The keys that the part at a path may have."""
-    part = whole
-    for key in path:
-        field = part.model_fields.get(key)
-        if field is None:
-            continue
-        inner = [kind for kind in _kinds(field.annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)]
-        if inner:
-            part = inner[0]
-    return list(part.model_fields)
-
-
-def _kinds(annotation: Any) -> list[Any]:
-    arguments = getattr(annotation, "__args__", None)
-    return [kind for argument in arguments for kind in _kinds(argument)] if arguments else [annotation]

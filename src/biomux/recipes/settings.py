@@ -15,6 +15,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from biomux.errors import RecipeError, did_you_mean
+from biomux.validation import mistakes_of_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,15 +44,10 @@ def checked(
         try:
             found[name] = known[name].validate_python(value) if name in known else value
         except ValidationError as error:
-            wrong += [_said(name, dict(problem)) for problem in error.errors()]
+            wrong += mistakes_of_value(error, name)
     if wrong:
         raise RecipeError("BX306", "; ".join(wrong), where=f"{where} → settings", hint="see docs/reference/recipes.md")
     return found
-
-
-def _said(name: str, problem: dict[str, Any]) -> str:
-    place = " → ".join([name, *(str(part) for part in problem["loc"] if "[" not in str(part))])
-    return f"{place}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
 
 
 def _arguments(make: Callable[..., Any]) -> tuple[dict[str, TypeAdapter[Any]], bool]:

@@ -1,0 +1,64 @@
+"""What pydantic finds wrong is told in our words, wherever it is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from biomux.validation import mistakes, mistakes_of_value
+
+
+class Wheel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    size: int = 1
+
+
+class Cart(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    wheels: dict[str, Wheel] = {}
+    spare: list[Wheel] | None = None
+    source: str = Field("", alias="from")
+
+    @model_validator(mode="after")
+    def _rolls(self) -> Cart:
+        if self.source == "nowhere":
+            raise ValueError("GmbH carts come from somewhere")
+        return self
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ({"weels": {}}, "weels: unknown key, did you mean 'wheels'?"),
+        ({"fron": "x"}, "fron: unknown key, did you mean 'from'?"),
+        ({"zzzzzz": 1}, "zzzzzz: unknown key"),
+        ({"wheels": {"left": {"sice": 1}}}, "wheels → left → sice: unknown key, did you mean 'size'?"),
+        ({"spare": [{"sice": 1}]}, "spare → 0 → sice: unknown key, did you mean 'size'?"),
+        ({"wheels": {"left": {"size": "x"}}}, "wheels → left → size: input should be a valid integer"),
+        ({"from": "nowhere"}, "cart: GmbH carts come from somewhere"),
+    ],
+)
+def test_a_mistake_has_its_path_and_what_was_meant(raw: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Cart.model_validate(raw)
+    (sentence,) = mistakes(caught.value, Cart)
+    assert sentence.startswith(said)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Cart.model_validate({"weels": {}, "spare": [{"size": "x"}]})
+    assert len(mistakes(caught.value, Cart)) == 2
+
+
+def test_the_members_of_a_union_are_not_part_of_the_path() -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(dict[str, int] | list[int]).validate_python(["x"])
+    assert mistakes_of_value(caught.value, "boost") == [
+        "boost: input should be a valid dictionary",
+        "boost → 0: input should be a valid integer, unable to parse string as an integer",
+    ]
