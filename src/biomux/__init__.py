@@ -56,7 +56,7 @@ def load(
             from biomux.errors import UsageError
 
             raise UsageError(
-                "BX001", f"a batch of {budget!r} tokens cannot be", hint="give at least 1, or leave it to the engine"
+                "BX001", f"budget must be at least 1 token, got {budget!r}", hint="leave it out for the default"
             )
         return replace(load(path_or_name, threads=threads, runtime=runtime), budget=budget)
     from biomux.engine import load as engine

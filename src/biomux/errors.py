@@ -77,8 +77,8 @@ def _plain(name: str) -> str:
 class BiomuxError(Exception):
     """The base of every error that a user can cause.
 
-    >>> print(UsageError("BX001", "there is no type 'gen'", hint="did you mean 'gene'?"))
-    BX001: there is no type 'gen'; did you mean 'gene'?
+    >>> print(UsageError("BX001", "unknown type 'gen'", hint="did you mean 'gene'?"))
+    BX001: unknown type 'gen'; did you mean 'gene'?
     """
 
     def __init__(self, code: str, message: str, *, where: str | None = None, hint: str | None = None) -> None:

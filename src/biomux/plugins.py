@@ -33,9 +33,9 @@ def find(table: Mapping[str, One], name: str, group: Group) -> One | None:
     except Exception as error:
         raise UsageError(
             "BX003",
-            f"{name!r} of the entry points biomux.{group} cannot be loaded: {type(error).__name__}: {error}",
+            f"cannot load {name!r} of the entry points biomux.{group}: {type(error).__name__}: {error}",
             where=entry.value,
-            hint="mend that package",
+            hint="fix or uninstall that package",
         ) from error
     return found  # type: ignore[no-any-return]
 

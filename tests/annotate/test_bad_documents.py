@@ -87,7 +87,7 @@ def test_a_file_whose_bytes_the_system_does_not_give_out(folder: Path) -> None:
     ids, errors = read(folder)
     assert ids == ["a", "d", "m", "z"]
     assert [str(error) for error in errors] == [
-        f"BX002: {folder / 'b.txt'}: cannot read: Input/output error; check the path and permissions"
+        f"BX002: {folder / 'b.txt'}: cannot read: Input/output error; check the path and the permissions"
     ]
 
 
@@ -123,7 +123,7 @@ def test_the_same_where_nothing_is_forbidden(folder: Path, name: str, monkeypatc
     ids, errors = read(folder)
     assert ids == [letter for letter in "admz" if letter != name[0]]
     assert [str(error) for error in errors] == [
-        f"BX002: {forbidden}: cannot read: Permission denied; check the path and permissions"
+        f"BX002: {forbidden}: cannot read: Permission denied; check the path and the permissions"
     ]
 
 
@@ -201,7 +201,7 @@ def test_a_reader_that_raises_what_it_should_not(folder: Path, monkeypatch: pyte
     ids, errors = read(folder)
     assert ids == ["a", "d", "z"]
     assert [(error.code, error.message) for error in errors] == [
-        ("BX113", "the file cannot be read: ZeroDivisionError: oh")
+        ("BX113", "cannot read the file: ZeroDivisionError: oh")
     ]
 
 

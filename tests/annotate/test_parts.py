@@ -99,7 +99,7 @@ def test_a_file_that_is_not_there_is_told_before_anything_is_read() -> None:
 
 
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file"):
+    with pytest.raises(UsageError, match="no files found"):
         Inputs([str(tmp_path)]).places()
 
 

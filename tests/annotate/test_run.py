@@ -156,7 +156,7 @@ def test_a_target_that_cannot_hold_entities_is_refused_before_the_work(
 @pytest.mark.parametrize(
     ("target", "format", "message"),
     [
-        ("there", "brat", "already exists and holds other things: mine.doc"),
+        ("there", "brat", "already exists and contains other files: mine.doc"),
         ("file.brat", None, "already exists and is a file"),
         ("out.jsonl", None, None),
         ("brat", "brat", None),
@@ -173,7 +173,9 @@ def test_an_output_that_exists_is_refused_before_the_work_unless_it_may_be_overw
         (tmp_path / name).write_text("mine")
     before = contents(tmp_path)
     steps: list[Step] = []
-    with pytest.raises(UsageError, match=r"BX004: .*already exists; replace it with --overwrite, or name another"):
+    with pytest.raises(
+        UsageError, match=r"BX004: .*already exists; replace it with --overwrite, or choose another name"
+    ):
         annotate(source, tmp_path / target, format=format, listen=steps.append)
     if message:
         with pytest.raises(UsageError, match=f"BX004: .*{message}"):
@@ -196,7 +198,7 @@ def test_a_finished_job_given_again_has_nothing_to_do(
     assert steps == []
     assert contents(tmp_path) == before
     for options in ({"settings": RuleSettings(query=Query(types=("Disease",)))}, {"restart": True}):
-        with pytest.raises(UsageError, match=r"BX004: .*already exists: a finished job"):
+        with pytest.raises(UsageError, match=r"BX004: .*already exists, and is finished"):
             annotate(source, tmp_path / target, format=format, **options)
     assert contents(tmp_path) == before
     annotate(source, tmp_path / target, format=format, overwrite=True, listen=steps.append)
@@ -219,7 +221,9 @@ def test_an_output_that_was_changed_or_taken_away_is_not_finished(source: Path, 
 def test_a_part_that_is_gone_from_a_finished_folder_is_told(source: Path, tmp_path: Path) -> None:
     annotate(source, f"{tmp_path / 'out'}/")
     (tmp_path / "out" / "part-00001.jsonl").unlink()
-    with pytest.raises(AnnotateError, match=r"BX605: .*part-00001\.jsonl of the finished job is gone.*--overwrite"):
+    with pytest.raises(
+        AnnotateError, match=r"BX605: .*part-00001\.jsonl of the finished output is missing.*--overwrite"
+    ):
         annotate(source, f"{tmp_path / 'out'}/")
 
 
@@ -353,10 +357,10 @@ def test_other_settings_or_inputs_are_refused_until_restarted(source: Path, tmp_
     out = tmp_path / "out.jsonl"
     with pytest.raises(Stopped):
         annotate(source, out, listen=stop_after(2))
-    with pytest.raises(AnnotateError, match=r"BX605: .*of other values: --types; give the same command"):
+    with pytest.raises(AnnotateError, match=r"BX605: .*different settings: --types; repeat the same command"):
         annotate(source, out, settings=RuleSettings(query=Query(types=("Disease",))))
     os.utime(source, ns=(1, 1))
-    with pytest.raises(AnnotateError, match=r"of other values: inputs"):
+    with pytest.raises(AnnotateError, match=r"different settings: inputs"):
         annotate(source, out)
     annotate(source, out, restart=True)
     assert len(list(formats.read(out))) == 60
@@ -379,15 +383,15 @@ def test_a_whole_folder_is_left_alone_and_another_job_is_refused(source: Path, t
 def test_a_folder_with_other_things_is_refused(source: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine")
-    with pytest.raises(AnnotateError, match=r"BX605: .*holds other things"):
+    with pytest.raises(AnnotateError, match=r"BX605: .*contains files that biomux annotate did not write"):
         annotate(source, tmp_path / "out")
     assert contents(tmp_path / "out") == {"thesis.txt": b"mine"}
 
 
 def test_what_is_written_is_not_read(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="among the inputs"):
+    with pytest.raises(UsageError, match="also an input"):
         annotate(source, source)
-    with pytest.raises(UsageError, match="lies in an input"):
+    with pytest.raises(UsageError, match="lie inside an input"):
         annotate(source.parent, f"{source.parent}/out/")
 
 
@@ -402,7 +406,7 @@ def test_two_runs_do_not_write_to_one_target(source: Path, tmp_path: Path) -> No
                 told.append(error)
 
     annotate(source, tmp_path / "out.jsonl", listen=again)
-    assert "another run is writing it" in str(told[0])
+    assert "another process is writing there" in str(told[0])
 
 
 def test_a_wrong_question_leaves_nothing_behind(source: Path, tmp_path: Path) -> None:
@@ -456,7 +460,7 @@ def test_nothing_in_gives_an_empty_file(tmp_path: Path) -> None:
 
 def test_a_worker_that_dies_is_told(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
-    with pytest.raises(AnnotateError, match="BX604: a worker process ended with code 7 while it made part-0000"):
+    with pytest.raises(AnnotateError, match="BX604: a worker process ended with code 7 while working on part-0000"):
         annotate(source, tmp_path / "out.jsonl", settings=DyingSettings(), workers=2)
 
 
@@ -516,7 +520,7 @@ def runtime_of(target: Path) -> str:
 def test_a_stopped_run_goes_on_with_its_own_runtime(source: Path, tmp_path: Path) -> None:
     bundle = str(tiny.bundle(tmp_path / "bundle"))
     stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle, runtime="openvino"))
-    with pytest.raises(AnnotateError, match=r"BX605.*other values: --runtime"):
+    with pytest.raises(AnnotateError, match=r"BX605.*different settings: --runtime"):
         annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime="onnxruntime"))
     annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
     assert runtime_of(tmp_path / "out") == "openvino"
@@ -586,7 +590,7 @@ def test_a_damaged_note_is_told_and_overwriting_begins_anew(source: Path, tmp_pa
     annotate(source, f"{tmp_path / 'out'}/")
     before = contents(tmp_path / "out")
     (tmp_path / "out" / ".biomux" / "manifest.json").write_bytes(content)
-    with pytest.raises(AnnotateError, match=r"BX605.*damaged; begin anew with --overwrite"):
+    with pytest.raises(AnnotateError, match=r"BX605.*damaged; start over with --overwrite"):
         annotate(source, f"{tmp_path / 'out'}/")
     annotate(source, f"{tmp_path / 'out'}/", overwrite=True)
     assert contents(tmp_path / "out") == before

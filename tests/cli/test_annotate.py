@@ -119,24 +119,24 @@ def test_several_inputs_and_text_that_looks_like_a_file(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["nowhere.txt"], "BX002: there is no file or folder 'nowhere.txt'"),
+        (["nowhere.txt"], "BX002: no such file or folder: 'nowhere.txt'"),
         (
             ["a text", "--types", "gene"],
             "BX001: unknown type 'gene'; did you mean 'Gene'? choose from: Chemical, Disease, Gene",
         ),
-        (["a text", "--types", ","], "BX001: a list of names is empty"),
-        (["a text", "--threshold", "gene"], "BX001: 'gene' is no threshold"),
-        (["a text", "--precision", "0.9"], "BX001: the bundle does not say how precise"),
+        (["a text", "--types", ","], "BX001: --types and --heads must name at least one"),
+        (["a text", "--threshold", "gene"], "BX001: --threshold must be a score such as 0.5 or gene=0.7, got 'gene'"),
+        (["a text", "--precision", "0.9"], "BX001: cannot choose a threshold by precision for"),
         (["a text", "--format", "nonsense"], "BX110: unknown format 'nonsense'"),
-        (["a text", "--format", "brat"], "BX120: format 'brat' is not written to a stream"),
-        (["a text", "--workers", "2"], "BX001: several workers need a target"),
-        (["a text", "--plain", "-o", "x.jsonl"], "BX001: --plain is for what is shown"),
+        (["a text", "--format", "brat"], "BX120: cannot write the format 'brat' to a pipe"),
+        (["a text", "--workers", "2"], "BX001: --workers needs an output"),
+        (["a text", "--plain", "-o", "x.jsonl"], "BX001: cannot use --plain with -o"),
         (["a text", "--format", "medline"], "BX120: format 'medline' cannot hold entities"),
-        (["a text", "-o", "x.strange"], "BX110: cannot tell which format 'x.strange' should have"),
-        (["a text", "-o", "no/such/folder/x.jsonl"], "BX002: there is no folder 'no/such/folder'"),
-        (["a text", "-o", "x.jsonl", "--gzip"], "BX001: --gzip is for folders"),
-        (["a text", "-o", ""], "BX002: '' cannot be a target"),
-        (["a text", "-o", "/"], "BX002: '/' cannot be a target"),
+        (["a text", "-o", "x.strange"], "BX110: cannot recognise the format of 'x.strange' by its suffix"),
+        (["a text", "-o", "no/such/folder/x.jsonl"], "BX002: no such folder: 'no/such/folder'"),
+        (["a text", "-o", "x.jsonl", "--gzip"], "BX001: cannot use --gzip with a single output file"),
+        (["a text", "-o", ""], "BX002: cannot write to ''"),
+        (["a text", "-o", "/"], "BX002: cannot write to '/'"),
         (["a text", "--format", "tsv", "--types", "gene"], "BX001: unknown type 'gene'"),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_document_that_the_format_cannot_hold_ends_no_stream(
     assert annotate(str(tmp_path), "--format", "bioc-xml") == 3
     told = capsys.readouterr()
     assert re.findall("<id>(.)</id>", told.out) == ["a", "c"]
-    assert "failed: BX120: document 'b': character U+000C at 4 cannot be written as XML" in told.err
+    assert "failed: BX120: document 'b': character U+000C at 4 is not allowed in XML" in told.err
 
 
 def test_a_run_in_which_all_failed_does_not_say_that_all_was_read(

@@ -37,4 +37,4 @@ def test_a_file_without_text_is_told(bundle: Path, tmp_path: Path, capsys: pytes
     empty = tmp_path / "empty.txt"
     empty.write_text("\n", encoding="utf-8")
     assert run(["bench", str(bundle), "--text", str(empty)]) == 2
-    assert "no text to measure on" in capsys.readouterr().err
+    assert "the file has no text" in capsys.readouterr().err

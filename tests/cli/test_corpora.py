@@ -84,7 +84,7 @@ def test_fetch_lists_what_must_be_got_by_hand(root: Path, capsys: pytest.Capture
     assert run(["corpora", "fetch", "covidfact", "--corpora", str(root)]) == 2
     shown = capsys.readouterr()
     assert str(root / "pairs/CovidFact/corpus.jsonl.gz") in shown.out
-    assert "BX208: 3 files have no direct address" in shown.err
+    assert "BX208: cannot download 3 files: they have no direct address" in shown.err
 
 
 @pytest.mark.parametrize("name", ["mednli", "clinicalsts", "i2b2-2010", "share-clefe", "bioasq"])

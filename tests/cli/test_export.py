@@ -32,7 +32,7 @@ def test_verify_says_what_is_wrong_and_exits_with_2(tmp_path: Path, capsys: pyte
     assert run(["verify", str(folder)]) == 2
     shown = capsys.readouterr()
     assert shown.out.splitlines()[-1].split("\t") == ["error", "WRONG", "BX503"]
-    assert "heads.json is not what the manifest says" in shown.err
+    assert "heads.json differs from the manifest" in shown.err
 
 
 @pytest.mark.parametrize("content", ["- a", "gene: 1", "gene: {sources: [x]}", "{"])

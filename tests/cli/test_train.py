@@ -64,7 +64,7 @@ def test_ctrl_c_says_how_to_go_on(
 
     monkeypatch.setattr(training_output, "Lines", Stops)
     assert biomux(["train", "recipe.yaml", "--run", "stopped"]) == 130
-    assert "go on with: biomux train --resume stopped" in capsys.readouterr().err
+    assert "resume with: biomux train --resume stopped" in capsys.readouterr().err
     monkeypatch.undo()
     monkeypatch.chdir(place)
     assert biomux(["runs", "stopped", "--json"]) == 0
@@ -92,9 +92,9 @@ def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(
     [
         (["train", "a/mlt"], "did you mean 'a/mtl'"),
         (["train", "--resume", "nowhere"], "there is no run here"),
-        (["train", "--resume", "x", "--set", "a=1"], "--resume goes on with a run as it was begun"),
+        (["train", "--resume", "x", "--set", "a=1"], "a run is resumed as it was started"),
         (["train", "recipe.yaml", "--set", "loop.epochs=0"], "loop → epochs"),
-        (["runs", "nowhere"], "there is no folder of runs"),
+        (["runs", "nowhere"], "no such folder"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(
@@ -113,7 +113,7 @@ def test_several_processes_must_be_told_their_folder(
     monkeypatch.chdir(place)
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert biomux(["train", "recipe.yaml"]) == 2
-    assert "give --run" in capsys.readouterr().err
+    assert "--run is required" in capsys.readouterr().err
 
 
 def test_runs_are_numbered(tmp_path: Path) -> None:

@@ -352,13 +352,13 @@ def test_one_layer_prefers_by_level_and_probability_of_heads_types_too() -> None
         ({"heads": ["rules"]}, "unknown head 'rules'; did you mean 'rule'\\? choose from: rule"),
         ({"threshold": 1.5}, "threshold must be a number from 0 to 1, got 1.5"),
         ({"threshold": {"Gene": 0.5}}, "unknown type 'Gene'"),
-        ({"precision": 0.9}, "the bundle does not say how precise 'Chemical' is"),
+        ({"precision": 0.9}, "cannot choose a threshold by precision for 'Chemical'"),
         ({"precision": 0.9, "threshold": 0.5}, "cannot use both a threshold and a precision"),
         ({"threshold": "0.5"}, "threshold must be a number from 0 to 1, got '0.5'"),
         ({"threshold": {"Disease": None}}, "threshold must be a number from 0 to 1, got None"),
         ({"precision": "high"}, "precision must be a number from 0 to 1, got 'high'"),
-        ({"types": []}, "no types are asked for"),
-        ({"heads": ()}, "no heads are asked for"),
+        ({"types": []}, "types must name at least one"),
+        ({"heads": ()}, "heads must name at least one"),
     ],
 )
 def test_what_cannot_be_asked_for_is_told(options: dict[str, Any], told: str) -> None:
@@ -373,12 +373,12 @@ def test_a_lone_name_is_a_name_and_not_its_letters() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda tagger: tagger(None), "a text is needed, and this is a NoneType"),
-        (lambda tagger: tagger(b"aspirin"), "a text is needed, and this is a bytes"),
-        (lambda tagger: tagger(Document("1", "aspirin")), "a text is needed, and this is a Document"),
-        (lambda tagger: tagger.annotate("aspirin"), "and this is one text"),
-        (lambda tagger: tagger.annotate(Document("1", "aspirin")), "and this is one document"),
-        (lambda tagger: list(tagger.annotate(["aspirin"])), "a document is needed, and this is a str"),
+        (lambda tagger: tagger(None), "text must be a str, got NoneType"),
+        (lambda tagger: tagger(b"aspirin"), "text must be a str, got bytes"),
+        (lambda tagger: tagger(Document("1", "aspirin")), "text must be a str, got Document"),
+        (lambda tagger: tagger.annotate("aspirin"), "got a single text"),
+        (lambda tagger: tagger.annotate(Document("1", "aspirin")), "got a single document"),
+        (lambda tagger: list(tagger.annotate(["aspirin"])), "documents must be Document objects, got str"),
     ],
 )
 def test_what_is_no_text_and_no_document_is_told(call: Any, told: str) -> None:
@@ -390,9 +390,9 @@ def test_of_all_types_those_that_are_never_so_precise_are_left_out_and_told() ->
     annotator = replace(stub.annotator(), curves={("rule", "Chemical"): ((0.5, 0.8), (0.99, 0.95))})
     assert found(annotator, "aspirin fever", precision=0.95) == [[(0, 7, "Chemical")]]
     assert annotator.imprecise(0.95) == ("Disease",)
-    with pytest.raises(UsageError, match="does not say how precise 'Disease' is"):
+    with pytest.raises(UsageError, match="by precision for 'Disease'"):
         found(annotator, "aspirin fever", types=["Chemical", "Disease"], precision=0.95)
-    with pytest.raises(UsageError, match=r"'Chemical' reaches a precision of 0\.950 at most"):
+    with pytest.raises(UsageError, match=r"'Chemical' cannot reach a precision of .*: its best is 0\.950"):
         found(annotator, "aspirin fever", precision=0.99)  # none is left
     merged = replace(
         annotator,
@@ -414,7 +414,7 @@ def test_threads_share_an_annotator(real: Annotator) -> None:
 
 def test_more_threads_than_cores_are_not_begun(tmp_path: Path) -> None:
     assert load(tiny.bundle(tmp_path / "bundle"), threads=100_000)("The aspirin.").coverage == ((0, 12),)
-    with pytest.raises(UsageError, match="0 threads cannot be"):
+    with pytest.raises(UsageError, match="threads must be at least 1, got 0"):
         load(tmp_path / "bundle", threads=0)
 
 
@@ -433,7 +433,7 @@ def test_a_plain_type_that_was_not_measured_takes_its_heads_calibration() -> Non
     assert found(annotator, "aspirin fever", precision=0.7) == [[(0, 7, "any"), (8, 13, "any")]]
     assert found(annotator, "aspirin fever", precision=0.8) == [[(0, 7, "any")]]
     assert found(annotator, "aspirin fever", precision=0.95) == [[]]
-    with pytest.raises(UsageError, match=r"'any' reaches a precision of 0\.950 at most"):
+    with pytest.raises(UsageError, match=r"'any' cannot reach a precision of .*: its best is 0\.950"):
         found(annotator, "aspirin fever", precision=0.99)
 
 

@@ -192,9 +192,9 @@ def test_a_precision_takes_the_lowest_threshold_that_reached_it() -> None:
     curve = ((0.3, 0.7), (0.5, 0.9), (0.8, 0.96))
     assert threshold_for("gene", curve, 0.8) == 0.5
     assert threshold_for("gene", curve, 0.96) == 0.8
-    with pytest.raises(UsageError, match=r"at most, not 0\.99"):
+    with pytest.raises(UsageError, match=r"cannot reach a precision of 0\.99"):
         threshold_for("gene", curve, 0.99)
-    with pytest.raises(UsageError, match="does not say how precise"):
+    with pytest.raises(UsageError, match="cannot choose a threshold by precision"):
         threshold_for("gene", (), 0.5)
 
 

@@ -67,7 +67,7 @@ def test_yes_and_no_have_no_place() -> None:
         (b'{"questions": [{"id": "1", "type": "list"}]}', "BX116: gold.json:1 (question '1'): the field 'body'"),
         (b'{"questions": [{"type": "list"}]}', "BX116: gold.json:1: the field 'id' is missing"),
         (b'{"questions": [', "BX117: gold.json:1"),
-        (b'{"other": []}', "BX113: gold.json: this is not a JSON object with an array under 'questions'"),
+        (b'{"other": []}', "BX113: gold.json: expected a JSON object with an array under 'questions'"),
     ],
 )
 def test_malformed_json_is_told_in_one_sentence(data: bytes, message: str) -> None:

@@ -295,7 +295,7 @@ def test_an_empty_text_beside_sentences_is_none(format: str) -> None:
 @pytest.mark.parametrize("passage", [{}, {"text": ""}, {"sentences": [{"offset": 0}]}])
 def test_annotations_without_text_are_told_as_that(passage: dict[str, Any]) -> None:
     error = failure(bioc_json.FORMAT, bioc({**passage, "annotations": [annotation(0, "TP53", type="Gene")]}))
-    assert (error.code, error.message) == ("BX116", "there are annotations, but no text: the file is stand-off")
+    assert (error.code, error.message) == ("BX116", "the document has annotations but no text")
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_a_relation_points_at_spans_relations_or_concepts(data: bytes, kind: str
 
 
 def test_a_reference_to_nothing_is_malformed() -> None:
-    with pytest.raises(FormatError, match=r"BX113: .*a relation refers to 'ZZ', which is no annotation"):
+    with pytest.raises(FormatError, match=r"BX113: .*a relation refers to 'ZZ', which is not an annotation"):
         list(bioc_json.read(of_bytes("a.bioc.json", relation_to("ZZ"))))
 
 

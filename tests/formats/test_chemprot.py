@@ -77,9 +77,13 @@ def test_without_relations_there_are_none_but_entities_must_be_there(tmp_path: P
     ("kind", "content", "message"),
     [
         ("abstracts", "1\tAspirin 𝛼\n", "BX116: *abstracts.tsv:1: a row of abstracts has 3 columns, not 2"),
-        ("abstracts", "1\tAspirin 𝛼\tIt blocks COX.\n" * 2, "BX113: *abstracts.tsv:2: there are two abstracts '1'"),
+        ("abstracts", "1\tAspirin 𝛼\tIt blocks COX.\n" * 2, "BX113: *abstracts.tsv:2: the abstract '1' occurs twice"),
         ("entities", "1\tT1\tCHEMICAL\t0\n", "BX116: *entities.tsv:1: a row of entities has 6 columns, not 4"),
-        ("entities", "1\tT1\tCHEMICAL\t-1\t7\tAspirin\n", "BX113: *entities.tsv:1: '-1' and '7' are not offsets"),
+        (
+            "entities",
+            "1\tT1\tCHEMICAL\t-1\t7\tAspirin\n",
+            "BX113: *entities.tsv:1: offsets must be whole numbers from 0, got '-1' and '7'",
+        ),
         ("entities", "1\tT1\tCHEMICAL\t1\t8\tAspirin\n", "BX115: *entities.tsv:1 (document '1'): entity T1 is"),
         ("entities", "1\tT1\tCHEMICAL\t90\t97\tAspirin\n", "BX114: *entities.tsv:1 (document '1'): entity T1 is"),
         ("entities", "3\tT1\tGENE\t0\t1\tA\n", "BX113: *abstracts.tsv:2 (document '1'): relation 'CPR:4' points"),
@@ -87,7 +91,7 @@ def test_without_relations_there_are_none_but_entities_must_be_there(tmp_path: P
         (
             "relations",
             "7\tCPR:4\tY \tX\tArg1:T1\tArg2:T9\n",
-            "BX113: *abstracts.tsv: entities or relations speak of '7'",
+            "BX113: *abstracts.tsv: there are entities or relations for '7'",
         ),
     ],
 )

@@ -87,15 +87,15 @@ def test_the_corpus_gives_documents_only_when_asked_to(tmp_path: Path) -> None:
         ({"id": 1, "claim": "x", "cited_doc_ids": [99]}, "names abstract '99', which is not in corpus.jsonl"),
         ({"id": 1, "cited_doc_ids": [13]}, "BX116: *:1: the field 'claim' is missing"),
         ({"claim": "x"}, "BX116: *:1: the field 'id' is missing"),
-        ([], "BX113: *:1: this is not an object"),
-        ({"id": 1, "claim": "x", "cited_doc_ids": "13"}, "BX113: *:1: the field 'cited_doc_ids' is not an array"),
+        ([], "BX113: *:1: expected a JSON object"),
+        ({"id": 1, "claim": "x", "cited_doc_ids": "13"}, "BX113: *:1: the field 'cited_doc_ids' must be an array"),
         (
             {"id": 1, "claim": "x", "evidence": {"13": [{"sentences": [9], "label": "SUPPORT"}]}},
             "BX114: *:1 (claim '1'): rationale sentence 9 is not among the 3 of abstract '13'",
         ),
         (
             {"id": 1, "claim": "x", "evidence": {"13": [{"sentences": ["0"], "label": "SUPPORT"}]}},
-            "BX113: *:1 (claim '1'): an element of 'sentences' is not an integer",
+            "BX113: *:1 (claim '1'): an element of 'sentences' must be an integer",
         ),
         (
             {

@@ -79,7 +79,7 @@ def test_what_is_wrong_with_a_package_is_told_as_its_fault(install: Callable[[st
         formats.get("toy")
     install("toy", TOY)
     del sys.modules["toy_package"]
-    with pytest.raises(UsageError, match="cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(UsageError, match="cannot load the format 'toy': ModuleNotFoundError"):
         formats.get("toy")
 
 

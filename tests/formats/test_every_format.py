@@ -70,7 +70,8 @@ def test_writing_a_format_that_is_only_read_names_those_that_can_be_written(name
     own_suffix = tmp_path / f"a{formats.get(name).suffixes[0]}"
     for path, chosen in ((tmp_path / "a", name), (own_suffix, None)):
         with pytest.raises(
-            UsageError, match=f"BX120: format '{name}' can only be read.*written: bioc-json, bioc-xml,"
+            UsageError,
+            match=f"BX120: cannot write the format '{name}': it is read-only; choose from: bioc-json, bioc-xml,",
         ) as error:
             formats.write(documents, path, format=chosen)
         offered = str(error.value.hint).partition(": ")[2].split(", ")

@@ -64,11 +64,11 @@ def test_a_long_text_is_recognised_by_its_beginning() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (b'{"text": 3}\n', {}, "BX113: set.jsonl:1: the text in 'text' is not a string"),
-        (b'{"a": "b", "c": 1}\n', {}, "BX116: set.jsonl:1: no key is known to hold the text; there are 'a', 'c'"),
-        (b'{"a": "b"}\n', {"text": "x"}, "BX116: set.jsonl:1: there is no key 'x'; there are 'a'"),
-        (b'{"text": "b", "id": []}\n', {}, "BX113: set.jsonl:1: the key 'id' is neither a string nor an integer"),
-        (b"7\n", {}, "BX113: set.jsonl:1: this is not an object"),
+        (b'{"text": 3}\n', {}, "BX113: set.jsonl:1: the text in 'text' must be a string"),
+        (b'{"a": "b", "c": 1}\n', {}, "BX116: set.jsonl:1: cannot find the key with the text among 'a', 'c'"),
+        (b'{"a": "b"}\n', {"text": "x"}, "BX116: set.jsonl:1: there is no key 'x' among 'a'"),
+        (b'{"text": "b", "id": []}\n', {}, "BX113: set.jsonl:1: the key 'id' must be a string or an integer"),
+        (b"7\n", {}, "BX113: set.jsonl:1: expected a JSON object"),
     ],
 )
 def test_what_is_wrong_with_an_object(data: bytes, options: dict[str, str], message: str) -> None:
@@ -95,18 +95,18 @@ def test_broken_objects_give_documents_or_errors() -> None:
         (
             "a.jsonl",
             b'{"pmid": "7", "ab": "x"}\n',
-            "BX110: a.jsonl: cannot tell the format: its objects have the keys 'pmid', 'ab'; "
-            "name those of the text: --text NAME --id NAME, or name it with --from: ",
+            "BX110: a.jsonl: cannot recognise the format: its objects have the keys 'pmid', 'ab'; "
+            "name those with the text and the id: --text NAME --id NAME, or name it with --from: ",
         ),
         (
             "a.csv",
             b"nr,ab\n1,x\n",
-            "BX110: a.csv: cannot tell the format: it has the columns 'nr', 'ab'; name those of the text: --text NAME --id NAME, or",
+            "BX110: a.csv: cannot recognise the format: it has the columns 'nr', 'ab'; name those with the text and the id: --text NAME --id NAME, or",
         ),
         (
             "a.tsv",
             b"document\tstart\tend\ttype\tmention\tscore\thead\tidentifiers\n",
-            "BX110: a.tsv: cannot tell the format: it is a table of entities, without their texts; keep",
+            "BX110: a.tsv: cannot recognise the format: it is a table of entities, without their texts; use",
         ),
     ],
 )

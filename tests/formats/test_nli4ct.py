@@ -99,11 +99,11 @@ def test_statements_in_an_archive_find_their_reports_there(tmp_path: Path, kind:
     ("change", "message"),
     [
         ({"Primary_id": "NCT9"}, "BX113: *(statement 'u1'): there is no report of trial 'NCT9'"),
-        ({"Primary_id": None}, "BX113: *(statement 'u1'): the field 'Primary_id' is not a string"),
+        ({"Primary_id": None}, "BX113: *(statement 'u1'): the field 'Primary_id' must be a string"),
         ({"Section_id": "Costs"}, "BX116: *(trial 'NCT1'): the field 'Costs' is missing"),
-        ({"Statement": 3}, "BX113: *(statement 'u1'): the field 'Statement' is not a string"),
+        ({"Statement": 3}, "BX113: *(statement 'u1'): the field 'Statement' must be a string"),
         ({"Secondary_evidence_index": [7]}, "BX114: *(statement 'u1'): evidence line 7 is not among the 1 of 'NCT2'"),
-        ({"Secondary_evidence_index": ["0"]}, "BX113: *an element of 'Secondary_evidence_index' is not an integer"),
+        ({"Secondary_evidence_index": ["0"]}, "BX113: *an element of 'Secondary_evidence_index' must be an integer"),
     ],
 )
 def test_malformed_statements_are_told_in_one_sentence(tmp_path: Path, change: dict[str, Any], message: str) -> None:

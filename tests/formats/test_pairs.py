@@ -72,12 +72,16 @@ def test_a_label_with_a_score_keeps_both() -> None:
     ("data", "options", "message"),
     [
         ("a,b\nc,d\n", {"text": "left"}, "BX116: a.csv:1: there is no column 'left' for 'text'"),
-        ("text\tscore\na\t1\n", {"header": True}, "BX116: a.csv:1: no column of ['text', 'score'] is known as 'pair'"),
-        ("text,pair,score\na,b,high\n", {}, "BX113: a.csv:2: the score 'high' is not a number"),
-        ("text,pair,score\na,b,nan\n", {}, "BX113: a.csv:2: the score 'nan' is not a number"),
+        (
+            "text\tscore\na\t1\n",
+            {"header": True},
+            "BX116: a.csv:1: cannot find the column 'pair' among ['text', 'score']",
+        ),
+        ("text,pair,score\na,b,high\n", {}, "BX113: a.csv:2: the score must be a number such as 2.5, got 'high'"),
+        ("text,pair,score\na,b,nan\n", {}, "BX113: a.csv:2: the score must be a number such as 2.5, got 'nan'"),
         ("text,pair\na\n", {}, "BX116: a.csv:2: the row has 1 columns, but the first has 2"),
-        ('text,pair\n"a,b\n', {}, "BX113: a.csv:2: a quoted cell does not end"),
-        ('text,pair\n"a"b,c\n', {}, "BX113: a.csv:2: something follows the closing quote of a cell"),
+        ('text,pair\n"a,b\n', {}, "BX113: a.csv:2: a quoted cell is not closed"),
+        ('text,pair\n"a"b,c\n', {}, "BX113: a.csv:2: a cell continues after its closing quote"),
         (b"text,pair\na,\xff\n", {}, "BX111: a.csv:2: byte 2 (0xff) is not UTF-8"),
     ],
 )

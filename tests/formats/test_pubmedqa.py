@@ -66,17 +66,17 @@ def test_the_file_of_test_answers_marks_the_split(tmp_path: Path) -> None:
     ("data", "message"),
     [
         (b'{"1": {"CONTEXTS": []}}', "BX116: a.json:1: the field 'QUESTION' is missing"),
-        (b'{"1": {"QUESTION": "?", "CONTEXTS": "x"}}', "BX113: a.json:1: the field 'CONTEXTS' is not an array"),
-        (b'{"1": {"QUESTION": "?", "CONTEXTS": [1]}}', "BX113: a.json:1: an element of 'CONTEXTS' is not a string"),
+        (b'{"1": {"QUESTION": "?", "CONTEXTS": "x"}}', "BX113: a.json:1: the field 'CONTEXTS' must be an array"),
+        (b'{"1": {"QUESTION": "?", "CONTEXTS": [1]}}', "BX113: a.json:1: an element of 'CONTEXTS' must be a string"),
         (
             b'{"1": {"QUESTION": "?", "CONTEXTS": ["x"], "LABELS": []}}',
             "BX113: a.json:1: there are 1 contexts and 0 LABELS",
         ),
-        (b'{"1": []}', "BX113: a.json:1: '1' is not an object"),
+        (b'{"1": []}', "BX113: a.json:1: '1' must be an object"),
         (b'{\n"1": {"QUESTION": }}', "BX117: a.json:2: not valid JSON"),
         (b'{"1": {"QUESTION": "?"', "BX117: a.json:1: the file ends inside its object"),
         (b'{"1": {"QUESTION": "\xff"}}', "BX111: a.json:1"),
-        (b"[]", "BX113: a.json: this is not a JSON object"),
+        (b"[]", "BX113: a.json: expected a JSON object"),
         (b'{"1": {"QUESTION": "?", "CONTEXTS": []}} x', "BX117: a.json: something follows the end"),
     ],
 )

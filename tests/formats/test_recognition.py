@@ -57,12 +57,20 @@ def test_a_written_folder_without_documents_holds_none(name: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.json", b"[]\n", "BX110: a.json: cannot tell the format: there is no record in it; name it with --from: "),
-        ("a.json", b" {} ", "BX110: a.json: cannot tell the format: there is no record in it; name it with --from: "),
+        (
+            "a.json",
+            b"[]\n",
+            "BX110: a.json: cannot recognise the format: there is no record in it; name it with --from: ",
+        ),
+        (
+            "a.json",
+            b" {} ",
+            "BX110: a.json: cannot recognise the format: there is no record in it; name it with --from: ",
+        ),
         (
             "a.tsv",
             b"",
-            "BX110: a.tsv: cannot tell the format: the file is empty; fetch or write it again, or leave it out",
+            "BX110: a.tsv: cannot recognise the format: the file is empty; download or write it again, or leave it out",
         ),
     ],
 )

@@ -128,12 +128,12 @@ def test_a_row_without_an_id_is_called_by_its_line_and_an_empty_part_is_no_passa
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("a,text\n", {"text": "abstract"}, "BX116: set.csv:1: there is no column 'abstract'; there are 'a', 'text'"),
-        ("a,text\n", {"text": "a,b"}, "BX116: set.csv:1: there is no column 'b'; there are 'a', 'text'"),
+        ("a,text\n", {"text": "abstract"}, "BX116: set.csv:1: there is no column 'abstract' among 'a', 'text'"),
+        ("a,text\n", {"text": "a,b"}, "BX116: set.csv:1: there is no column 'b' among 'a', 'text'"),
         ("a,text\n", {"id": "pmid"}, "BX116: set.csv:1: there is no column 'pmid'"),
-        ("id,text\n1,2,3\n", {}, "BX113: set.csv:2: the row has 3 cells, but there are 2 columns"),
-        ('id,text\n1,"a"b\n', {}, "BX113: set.csv:2: something follows the closing quote of a cell"),
-        ('id,text\n\n1,"a\nb\n', {}, "BX113: set.csv:3: a quoted cell does not end"),
+        ("id,text\n1,2,3\n", {}, "BX113: set.csv:2: the row has 3 cells, but the header has 2"),
+        ('id,text\n1,"a"b\n', {}, "BX113: set.csv:2: a cell continues after its closing quote"),
+        ('id,text\n\n1,"a\nb\n', {}, "BX113: set.csv:3: a quoted cell is not closed"),
         (b"id,text\n1,\xff\n", {}, "BX111: set.csv:2: byte 2"),
     ],
 )

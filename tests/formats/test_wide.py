@@ -56,7 +56,7 @@ def test_of_a_table_it_is_told_once(encoding: str, name: str) -> None:
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_it_is_told_where_the_format_cannot_be(encoding: str) -> None:
     source = formats.of_bytes("x.jsonl", '{"id": "1"}\n'.encode(encoding))
-    with pytest.raises(FormatError, match=f"cannot tell the format: it is {encoding[:6].upper()}"):
+    with pytest.raises(FormatError, match=f"cannot recognise the format: it is {encoding[:6].upper()}"):
         formats.guess(source)
 
 

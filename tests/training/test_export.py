@@ -302,7 +302,7 @@ def test_a_bundle_is_replaced_if_that_is_asked_for_and_nothing_else_is(run: Path
     export(run, bundle, measure=False)
     export(run, bundle, measure=False, overwrite=True)
     (bundle / "thesis.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"BX004: .*holds other things: thesis\.txt"):
+    with pytest.raises(UsageError, match=r"BX004: .*contains other files: thesis\.txt"):
         export(run, bundle, measure=False, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 

@@ -87,7 +87,7 @@ def test_ours_come_first_and_what_is_wrong_with_a_package_is_told_as_its_fault(m
     assert plugins.find({"leaky": 1}, "leaky", "heads") == 1
     assert plugins.find(HEADS, "nobody", "heads") is None
     monkeypatch.delitem(sys.modules, "toy_package")
-    with pytest.raises(UsageError, match=r"toy_package:heads: 'leaky' .* cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(UsageError, match=r"toy_package:heads: cannot load 'leaky' .*: ModuleNotFoundError"):
         plugins.find(HEADS, "leaky", "heads")
 
 

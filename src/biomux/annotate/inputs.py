@@ -80,7 +80,7 @@ class Inputs:
             self.arguments = [argument for argument in self.arguments if argument not in left_out]
         self._stems = UniqueStems([argument for argument in self.arguments if not self._is_text(argument)])
         if list(self.arguments).count("-") > 1 and not self.texts:
-            raise UsageError("BX001", "standard input can be read only once", hint="name - once")
+            raise UsageError("BX001", "standard input can be read only once", hint="give - only once")
 
     def places(self) -> list[Path] | None:
         """Every file behind the arguments, each of which must be there; None if standard input is among them."""
@@ -95,7 +95,7 @@ class Inputs:
             for argument in self.arguments:
                 list(files(argument))  # says what is wrong with it, if it knows
             raise UsageError(
-                "BX002", f"there is no file in {', '.join(map(repr, self.arguments))}", hint="check the paths"
+                "BX002", f"no files found in {', '.join(map(repr, self.arguments))}", hint="check the paths"
             )
         return None if piped or any(not path.is_file() for path in found) else found
 

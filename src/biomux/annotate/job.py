@@ -70,10 +70,12 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
     """What a target's name and a format ask for. A folder (it exists, or its name ends in /) is filled with parts."""
     path = Path(where)
     if not where or not path.resolve().name:
-        raise UsageError("BX002", f"{where!r} cannot be a target", hint="name a file or a folder")
+        raise UsageError("BX002", f"cannot write to {where!r}", hint="name a file or a folder")
     folder = where.endswith(("/", os.sep)) or path.is_dir()
     if gzip and not folder:
-        raise UsageError("BX001", "--gzip is for folders of parts", hint="let the name of a file end in .gz")
+        raise UsageError(
+            "BX001", "cannot use --gzip with a single output file", hint="give the file a name that ends in .gz"
+        )
     chosen = for_entities(formats.get(format or "jsonl") if folder or format else _by_name(path))
     parts = folder and chosen.write is not None
     return Goal(_real(path), chosen.name, parts, chosen.suffixes[0] + (".gz" if gzip else ""))
@@ -83,7 +85,7 @@ def for_entities(chosen: formats.Format) -> formats.Format:
     """The format, if it can be written and can hold entities: said before the work, not after it."""
     if "spans" not in formats.to_write(chosen).holds:
         able = (name for name in formats.names() if formats.get(name).writable and "spans" in formats.get(name).holds)
-        hint = f"formats that can: {', '.join(sorted(able))}"
+        hint = f"choose from: {', '.join(sorted(able))}"
         raise UsageError("BX120", f"format {chosen.name!r} cannot hold entities", hint=hint)
     return chosen
 
@@ -124,7 +126,7 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False, over
     try:
         goal.work.mkdir(parents=goal.parts, exist_ok=True)
     except FileNotFoundError:
-        raise UsageError("BX002", f"there is no folder {str(goal.path.parent)!r}", hint="make it first") from None
+        raise UsageError("BX002", f"no such folder: {str(goal.path.parent)!r}", hint="create it first") from None
     with _held(goal):
         kept = goal.work / "job.json"
         if kept.is_file():
@@ -226,21 +228,24 @@ def _must_be_same_finished(described: dict[str, Any], goal: Goal, *, restart: bo
     """A finished job that is not the one asked for stays. So does the same one, if a part of it is gone: that is told."""
     kept = noted(goal.manifest, "job", "tally", "parts")
     if restart or (other := _other_values(kept["job"], described)):
-        message = "already exists: a finished job" + ("" if restart else f" of other values: {other}")
+        message = "already exists, and is finished" + ("" if restart else f", with different settings: {other}")
         raise UsageError(
-            "BX004", message, where=str(goal.path), hint="replace it with --overwrite, or name another target"
+            "BX004", message, where=str(goal.path), hint="replace it with --overwrite, or choose another name"
         )
     for part in kept["parts"]:
         if _size(goal.path / Path(part["file"]).name) != part["size"]:
-            message = f"{part['file']} of the finished job is gone or has changed"
-            raise AnnotateError("BX605", message, where=str(goal.path), hint="make all again with --overwrite")
+            message = f"{part['file']} of the finished output is missing or has changed"
+            raise AnnotateError("BX605", message, where=str(goal.path), hint="annotate again with --overwrite")
 
 
 def damaged(path: Path) -> AnnotateError:
     """The error for a note that says nothing."""
     option = "--overwrite" if path.name == MANIFEST else "--restart"
     return AnnotateError(
-        "BX605", "what the run that is here noted is damaged", where=str(path), hint=f"begin anew with {option}"
+        "BX605",
+        "the notes of an earlier run are damaged",
+        where=str(path),
+        hint=f"start over with {option}",
     )
 
 
@@ -270,7 +275,10 @@ def _must_be_ours(goal: Goal) -> None:
         return
     if any(not path.name.startswith(".") for path in goal.path.iterdir()):
         raise AnnotateError(
-            "BX605", "the folder holds other things", where=str(goal.path), hint="name a new or empty folder"
+            "BX605",
+            "the folder contains files that biomux annotate did not write",
+            where=str(goal.path),
+            hint="name a new or empty folder",
         )
 
 
@@ -285,9 +293,9 @@ def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -
     if other := _other_values(kept, described):
         raise AnnotateError(
             "BX605",
-            f"the run that is here was of other values: {other}",
+            f"cannot resume: the stopped run had different settings: {other}",
             where=str(goal.path),
-            hint="give the same command to go on with it, name another target, or begin anew with --restart",
+            hint="repeat the same command to resume it, choose another name, or start over with --restart",
         )
 
 
@@ -299,5 +307,8 @@ def _held(goal: Goal) -> Iterator[None]:
             yield
     except InUseError:
         raise AnnotateError(
-            "BX605", "another run is writing it", where=str(goal.path), hint="wait for it, or stop it"
+            "BX605",
+            "another process is writing there",
+            where=str(goal.path),
+            hint="wait until it has finished, or stop it",
         ) from None

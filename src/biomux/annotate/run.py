@@ -85,7 +85,10 @@ def run(
     _must_be_apart(inputs, goal)
     if goal.path.exists() and not goal.path.is_file() and not goal.path.is_dir():
         raise UsageError(
-            "BX002", "the target is no ordinary file", where=str(goal.path), hint="use - or a pipe for that"
+            "BX002",
+            "cannot write there: it is not a regular file",
+            where=str(goal.path),
+            hint="leave out -o, and redirect the output",
         )
     own = threads or max(1, usable_cores() // workers)
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
@@ -221,17 +224,24 @@ def _must_be_apart(inputs: Inputs, goal: Goal) -> None:
     ours = goal.path.resolve()
     for argument in inputs.arguments if goal.parts and not inputs.texts else ():
         if not is_text(argument) and Path(argument).is_dir() and Path(argument).resolve() in (ours, *ours.parents):
-            raise UsageError("BX001", "the target lies in an input", where=argument, hint="name a folder elsewhere")
+            raise UsageError(
+                "BX001",
+                "the output must not lie inside an input folder",
+                where=argument,
+                hint="choose a folder outside of it",
+            )
     for path in inputs.places() or ():
         found = path.resolve()
         if found == ours or (goal.parts and ours in found.parents):
-            raise UsageError("BX001", "the target is among the inputs", where=str(path), hint="name another target")
+            raise UsageError(
+                "BX001", "cannot write to a file that is also an input", where=str(path), hint="choose another name"
+            )
 
 
 def _changed(part: Part, goal: Goal) -> AnnotateError:
     return AnnotateError(
         "BX605",
-        f"{part.name} of the run that is here was made of other documents",
+        f"{part.name} of the stopped run was made from other documents",
         where=str(goal.path),
-        hint="give the same input to go on with it, name another target, or begin anew with --restart",
+        hint="give the same inputs to resume it, choose another name, or start over with --restart",
     )

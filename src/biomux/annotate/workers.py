@@ -110,8 +110,8 @@ class _Worker:
         part = self.part.name if self.part else "a part"
         return AnnotateError(
             "BX604",
-            f"a worker process ended {how} while it made {part}",
-            hint="give the same command again to go on; if memory ran out, take fewer workers or a smaller --part-size",
+            f"a worker process ended {how} while working on {part}",
+            hint="repeat the command to resume; if memory ran out, use fewer workers or a smaller --part-size",
         )
 
 

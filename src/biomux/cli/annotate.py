@@ -44,7 +44,7 @@ def command(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="A file, or a folder (ends in /) that is filled with parts."
+            "--output", "-o", metavar="OUT", help="File to write, or a folder (ending in /) for the output in parts."
         ),
     ] = None,
     format: Annotated[
@@ -53,7 +53,7 @@ def command(
             "--format",
             "--to",
             metavar="FORMAT",
-            help="Format of the output; tsv is a table of entities; else by OUT's suffix.",
+            help="Output format; tsv is a table of entities. Recognised by OUT's suffix if not given.",
             autocompletion=complete_format,
         ),
     ] = None,
@@ -61,20 +61,29 @@ def command(
     text: Text = None,
     id: Id = None,
     option: Options = None,
-    as_text: Annotated[bool, typer.Option("--as-text", help="Every INPUT is a text, whatever it looks like.")] = False,
+    as_text: Annotated[
+        bool, typer.Option("--as-text", help="Treat every INPUT as a text, even if a file has that name.")
+    ] = False,
     types: Annotated[
-        str | None, typer.Option("--types", metavar="NAMES", help="Only these types: gene,chemical; else all.")
+        str | None,
+        typer.Option(
+            "--types", metavar="NAMES", help="Entity types to find, for instance gene,chemical. Default: all."
+        ),
     ] = None,
     heads: Annotated[
         str | None,
-        typer.Option("--heads", metavar="NAMES", help="The types of these corpora's heads as they are: bc5cdr,jnlpba."),
+        typer.Option(
+            "--heads",
+            metavar="NAMES",
+            help="Use these heads, with their corpora's own types, for instance bc5cdr,jnlpba.",
+        ),
     ] = None,
     bundle: Annotated[
         str | None,
         typer.Option(
             "--bundle",
             metavar="BUNDLE",
-            help="A bundle's folder or name, or a run's folder (needs the extra train); else the bundle included.",
+            help="Folder or name of a bundle, or folder of a run (needs the extra biomux[train]). Default: the bundle that comes with Biomux.",
         ),
     ] = None,
     threshold: Annotated[
@@ -82,37 +91,44 @@ def command(
         typer.Option(
             "--threshold",
             metavar="SCORE",
-            help="Leave out what scores less: 0.5, or gene=0.7; may be repeated; 0 gives everything. Else each type has its own, from the bundle.",
+            help="Minimum score, for all types (0.5) or for one (gene=0.7); 0 keeps everything. Repeatable. Default: the bundle's own for each type.",
         ),
     ] = None,
     precision: Annotated[
         float | None,
         typer.Option(
-            "--precision", metavar="SHARE", help="Take the thresholds that were this precise on development data: 0.95."
+            "--precision",
+            metavar="SHARE",
+            help="Use the thresholds that reached this precision on development data, for instance 0.95.",
         ),
     ] = None,
     resolve: Annotated[
         bool,
         typer.Option(
-            "--resolve", help="No overlaps: specific types before general ones, then the most probable entity."
+            "--resolve", help="Remove overlaps: prefer specific types to general ones, then the higher score."
         ),
     ] = False,
     abbreviations: Annotated[
-        bool, typer.Option("--abbreviations", help="Give the type of a long form to its abbreviation in the document.")
+        bool,
+        typer.Option(
+            "--abbreviations", help="Tag an abbreviation like the long form it is defined by in the same document."
+        ),
     ] = False,
     consistent: Annotated[
         bool | None,
         typer.Option(
             "--consistent/--no-consistent",
-            help="Let the occurrences of a name in a document vote; else plain types do, unless --threshold 0 or --precision is given.",
+            help="Make all occurrences of a name in a document agree, by vote. On by default for plain types, unless --threshold 0 or --precision is given.",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A document of which a character was not read fails.")
+        bool, typer.Option("--strict", help="Fail a document if any of its characters was not read.")
     ] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Text with entities in brackets, without colours.")] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Show the text with entities in brackets, without colours.")
+    ] = False,
     workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=1, help="Processes that annotate, with -o.")
+        int, typer.Option("--workers", metavar="N", min=1, help="Number of worker processes; needs -o.")
     ] = 1,
     threads: Annotated[
         int | None,
@@ -120,12 +136,12 @@ def command(
             "--threads",
             metavar="N",
             min=1,
-            help="Threads of each process, at most one a core; else all cores are shared out.",
+            help="Threads per process, at most one per core. Default: the cores divided among the processes.",
         ),
     ] = None,
     runtime: Annotated[
         Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="What runs the bundle; auto is onnxruntime."),
+        typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
     ] = "auto",
     part_size: Annotated[
         int,
@@ -133,36 +149,35 @@ def command(
             "--part-size",
             metavar="N",
             min=1,
-            help="Characters of text in a part: a stopped run loses one for each worker.",
+            help="Characters of text per part. A stopped run loses at most one part per worker.",
         ),
     ] = 1_000_000,
     on_error: Annotated[
         OnError,
-        typer.Option(
-            "--on-error", help="At a document or file that fails: skip it, tell it and go on with the rest; or stop."
-        ),
+        typer.Option("--on-error", help="What to do when a document or file fails: skip it and report it, or stop."),
     ] = OnError.skip,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the parts in a folder.")] = False,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the parts (when OUT is a folder).")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew what was stopped, instead of resuming it.")
+        bool, typer.Option("--restart", help="Start a stopped run over instead of resuming it.")
     ] = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Find genes, chemicals, diseases and more in texts and files.
 
-    INPUT is a text if it has a blank in it and no file has that name; files may be of any format that biomux formats lists, and are
-    recognised. A .txt file is one document unless --from lines says that each line is. In tables and JSON, --text and --id name columns or keys that
-    are not called text, title, abstract or id.
+    INPUT is read as a text if it contains a space and no file has that name. Files can be in any format that biomux formats lists; the
+    format is recognised. A .txt file is one document; with --from lines, each of its lines is one. For tables and JSON whose columns or
+    keys are not called text, title, abstract or id, name them with --text and --id.
 
-    Without OUT a terminal shows the text in colours with a label below each entity; a pipe gets Biomux JSON lines, one document a
-    line. --plain gives text with entities in brackets, and --format tsv a table of entities, in both.
+    Without -o, a terminal shows the text in colour with a label under each entity, and a pipe gets Biomux JSON lines, one document per
+    line. --plain (text with entities in brackets) and --format tsv (a table of entities) work for both.
 
-    With -o the work is done in parts, by several processes if --workers says so. A stopped run, even one that was killed, goes on where it
-    stopped when the same command is given again, and ends with the same bytes. If OUT is a folder the parts stay there. A finished run that is given again has nothing to do; any other OUT that
-    already exists is replaced only with --overwrite.
+    With -o, the work is done in parts, by as many processes as --workers says. To resume a run that was stopped or killed, repeat the
+    command: the result is the same to the byte. If OUT is a folder, the parts stay there. Repeating a finished command does nothing; any
+    other OUT that already exists is replaced only with --overwrite.
 
-    A document or file that fails (it cannot be read, or the output's format cannot hold it) is told, with -o also in OUT.errors.jsonl, and the rest goes on, unless
-    --on-error stop is given. The exit code is 0 when all is done, 3 if a document or file failed, and 2 on an error that ended the run.
+    A document or file that cannot be read, or that the output format cannot hold, is reported (with -o also in OUT.errors.jsonl) and the
+    rest continues, unless you give --on-error stop. The exit code is 0 if everything was annotated, 3 if a document or file failed, and 2
+    if an error ended the run.
 
     Examples:
 
@@ -190,7 +205,9 @@ def command(
     settings = Settings(bundle=bundle, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         if plain:
-            raise UsageError("BX001", "--plain is for what is shown", hint="leave it or -o out")
+            raise UsageError(
+                "BX001", "cannot use --plain with -o: it is for output on the screen", hint="leave out one of them"
+            )
         failed = _job(
             inputs,
             settings,
@@ -202,7 +219,7 @@ def command(
         )
     else:
         if workers > 1:
-            raise UsageError("BX001", "several workers need a target", hint="name one with -o")
+            raise UsageError("BX001", "--workers needs an output file or folder", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
         failed = _stream(inputs, settings, way=way, reading=(reads, as_text), threads=threads, on_error=on_error)
     if failed:
@@ -214,7 +231,7 @@ def _names(listed: str | None) -> tuple[str, ...] | None:
         return None
     names = tuple(name.strip() for name in listed.split(",") if name.strip())
     if not names:
-        raise UsageError("BX001", "a list of names is empty", hint="leave the option out, or name at least one")
+        raise UsageError("BX001", "--types and --heads must name at least one", hint="leave the option out for all")
     return names
 
 
@@ -228,7 +245,7 @@ def _thresholds(options: list[str] | None) -> dict[str, float] | None:
         try:
             found[name.strip() or "*"] = float(number)
         except ValueError:
-            raise UsageError("BX001", f"{part!r} is no threshold", hint="write 0.5, or gene=0.7") from None
+            raise UsageError("BX001", f"--threshold must be a score such as 0.5 or gene=0.7, got {part!r}") from None
     return found
 
 
@@ -343,7 +360,7 @@ def _job(
         )
     seconds = time.perf_counter() - begun
     if kept:
-        note(f"went on with a stopped run, of which {_count(kept, 'part was', 'parts were')} there")
+        note(f"resumed a stopped run: {_count(kept, 'part was', 'parts were')} already done")
     elif not words and tally.words:
         note("already finished: nothing to do")
     losses.report()
@@ -363,7 +380,11 @@ def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
         return shown[way]
     write = for_entities(formats.get(way)).write
     if write is None:
-        raise UsageError("BX120", f"format {way!r} is not written to a stream", hint="name a target with -o")
+        raise UsageError(
+            "BX120",
+            f"cannot write the format {way!r} to a pipe: it consists of several files",
+            hint="name a folder with -o",
+        )
     return lambda documents: write(documents, sys.stdout.buffer, on_loss=losses)
 
 
@@ -381,7 +402,7 @@ class _Failures:
         if self.count <= SHOWN:
             note(f"failed: {sentence(error)}")
         elif self.count == SHOWN + 1:
-            note("failed: more, which are counted only")
+            note("failed: more, not shown one by one")
 
 
 def _tell_unread(inputs: Inputs) -> None:

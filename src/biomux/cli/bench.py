@@ -17,30 +17,38 @@ if TYPE_CHECKING:
 
 def command(
     bundle: Annotated[
-        str | None, typer.Argument(metavar="BUNDLE", help="A bundle's folder or name; else the one included.")
+        str | None,
+        typer.Argument(metavar="BUNDLE", help="Folder or name of a bundle. Default: the one that comes with Biomux."),
     ] = None,
     text: Annotated[
-        Path | None, typer.Option("--text", metavar="FILE", help="Documents to measure on; else sentences of our own.")
+        Path | None,
+        typer.Option("--text", metavar="FILE", help="Documents to measure on. Default: built-in sample sentences."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="N", min=0.1, help="About how long latency and speed take.")
+        float,
+        typer.Option(
+            "--seconds", metavar="N", min=0.1, help="Approximate time to spend on measuring latency and speed."
+        ),
     ] = 20.0,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Threads; else all cores.")
+        int | None, typer.Option("--threads", metavar="N", min=1, help="Number of threads. Default: all cores.")
     ] = None,
     starts: Annotated[
-        int, typer.Option("--starts", metavar="N", min=1, help="Processes that are begun to measure the cold start.")
+        int,
+        typer.Option(
+            "--starts", metavar="N", min=1, help="Number of processes to start when measuring the cold start."
+        ),
     ] = 5,
     runtime: Annotated[
         Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="What runs the bundle; auto is onnxruntime."),
+        typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
     ] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="All figures as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
     """Measure how fast a bundle is on this machine.
 
-    Words per second, latency of one text, cold start, memory, and size on disk. Measure on a quiet machine: the load when it began is
-    part of the report.
+    Reports words per second, the latency of one text, cold start, memory, and size on disk. Measure on an otherwise idle machine: the
+    report includes the load at the start.
 
     Examples:
 
@@ -79,5 +87,7 @@ def _documents(path: Path | None) -> tuple[list[Document], str]:
 
     found = [document for document in formats.read(path) if document.text.strip()]
     if not found:
-        raise UsageError("BX001", "there is no text to measure on", where=str(path), hint="name a file with documents")
+        raise UsageError(
+            "BX001", "cannot measure: the file has no text", where=str(path), hint="name a file with documents"
+        )
     return found, path.name

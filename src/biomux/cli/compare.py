@@ -29,56 +29,62 @@ def command(
     folders: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[LABEL=]DIR", help="Folders of scores, or runs; those of one label are seeds of one system."
+            metavar="[LABEL=]DIR",
+            help="Folders of scores, or runs. Folders with the same label are seeds of one system.",
         ),
     ] = None,
     matching: Annotated[
         str,
         typer.Option(
             "--matching",
-            help="How spans were matched: strict, word, boundary, type, overlap, subword, semeval; or how relations were: "
-            "relations, undirected, candidates.",
+            help="Which scores to compare. Spans: strict, word, boundary, type, overlap, subword, semeval. Relations: relations, "
+            "undirected, candidates.",
         ),
     ] = "strict",
     metric: Annotated[
         str | None,
         typer.Option(
-            "--metric", help="f1, precision, recall, macro-f1, accuracy, exact, mrr, pearson, ...; else the main one."
+            "--metric",
+            help="f1, precision, recall, macro-f1, accuracy, exact, mrr, pearson, ... Default: the main metric of each column.",
         ),
     ] = None,
     published: Annotated[
         str | None,
         typer.Option(
-            "--published", metavar="PAPER:TABLE,...", help="Add the systems of a paper's tables, for instance E:1,2."
+            "--published", metavar="PAPER:TABLE,...", help="Add the systems in a paper's tables, for instance E:1,2."
         ),
     ] = None,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            "--baseline", metavar="[LABEL=]DIR", help="Scores of a model that learned a task alone; may be repeated."
+            "--baseline", metavar="[LABEL=]DIR", help="Scores of a model trained on one task alone. Repeatable."
         ),
     ] = None,
-    samples: Annotated[int, typer.Option("--samples", min=10, help="Resampled sets of documents.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.")] = 0,
-    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="What counts as significant.")] = 0.05,
-    bars: Annotated[Bars, typer.Option("--bars", help="The test that decides the bars of the picture.")] = Bars.conover,
-    title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
+    samples: Annotated[
+        int, typer.Option("--samples", min=10, help="Number of resamples for the significance tests.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the resampling.")] = 0,
+    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Significance level.")] = 0.05,
+    bars: Annotated[
+        Bars, typer.Option("--bars", help="Test that decides which systems a bar joins in the diagram.")
+    ] = Bars.conover,
+    title: Annotated[str, typer.Option("--title", help="Title of the diagram.")] = "",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write comparison.json and ranks.svg here.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for comparison.json and ranks.svg.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
-    """Compare systems, and test whether they differ.
+    """Compare systems, and test whether they differ significantly.
 
-    Give folders that biomux evaluate -o or biomux score -o wrote, or runs (then their development scores are compared, without tests
-    by documents). Seeds of one system share a label; their mean, standard deviation and all values are shown.
+    Give folders written by biomux evaluate -o or biomux score -o, or runs (then development scores are compared, without tests over
+    documents). Seeds of one system share a label; their mean, standard deviation and all values are shown.
 
-    Every system is compared with the first by a paired bootstrap (interval and p) and approximate randomisation (p, and p
-    corrected by Holm over all tests shown) over documents. With --baseline, every system is held against models that learned one task alone,
-    and an alarm is told where it falls significantly below one (negative transfer). From three systems on two corpora on, Friedman's test, average ranks, and
-    Conover's (Holm) and Nemenyi's tests of all pairs follow; this needs the extra biomux[report]. With -o the critical-difference picture
-    is drawn.
+    Every system is compared with the first one by a paired bootstrap (interval and p) and by approximate randomisation (p, and p with
+    Holm's correction for all tests shown) over documents. With --baseline, every system is compared with models trained on one task alone,
+    and a warning is shown where it is significantly worse (negative transfer). With at least three systems and two corpora, Friedman's
+    test, average ranks, and Conover's (Holm) and Nemenyi's tests of all pairs follow; these need the extra biomux[report]. With -o, a
+    critical-difference diagram is drawn.
 
     Examples:
 
@@ -102,7 +108,7 @@ def command(
         systems += compare.published_systems(paper, tables.split(","), metric=metric if not folders else None)
     alone = compare.systems_of(baseline or [])
     if len(systems) < 1 or (len(systems) == 1 and len(systems[0].seeds) == 1 and not alone):
-        raise UsageError("BX001", "there is nothing to compare", hint="name at least two folders, or --published")
+        raise UsageError("BX001", "nothing to compare", hint="name at least two folders, or use --published")
     how: dict[str, Any] = {"matching": matching, "metric": metric, "samples": samples, "seed": seed, "alpha": alpha}
     with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         result = compare.compare_systems(systems, **how)
@@ -156,7 +162,7 @@ def _show(result: ComparisonResult) -> None:
             f"Friedman: chi2 = {found.statistic:.2f}, p = {found.p:.2g}, {len(found.systems)} systems, {found.corpora} corpora"
         )
         if not found.significant:
-            print("no difference between the systems is shown: what follows means nothing")
+            print("no significant difference between the systems: do not interpret the ranks below")
         table(*rank_table(found), title="average ranks")
         print(f"critical difference (Nemenyi, {found.alpha:g}): {found.critical_difference:.3f}")
         print(rank_line(result, found))

@@ -32,7 +32,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="SOURCE... TARGET",
-            help="Files, folders, quoted globs, zip or tar archives, or - for standard input; then a file, a folder, or - for standard output.",
+            help="One or more files, folders, quoted globs, zip or tar archives, or - for standard input; then the file or folder to write, or - for standard output.",
         ),
     ],
     from_: From = None,
@@ -41,7 +41,7 @@ def command(
     option: Options = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="TARGET", help="The target; then all that stands alone is a source."),
+        typer.Option("--output", "-o", metavar="TARGET", help="The target, instead of the last argument."),
     ] = None,
     to: Annotated[
         str | None,
@@ -49,7 +49,7 @@ def command(
             "--to",
             "--format",
             metavar="FORMAT",
-            help="Format of the target; else by its suffix.",
+            help="Output format. Recognised by the target's suffix if not given.",
             autocompletion=complete_format,
         ),
     ] = None,
@@ -57,18 +57,20 @@ def command(
         OnError,
         typer.Option(
             "--on-error",
-            help="At a malformed record, or one that the target cannot hold: stop, or skip it and say so at the end.",
+            help="What to do with a record that is malformed or that the target format cannot hold: stop, or skip it and report it at the end.",
         ),
     ] = OnError.stop,
     skipped: Annotated[
         Path | None,
         typer.Option(
-            "--skipped", metavar="FILE", help="Write every skipped record's error, and withdrawn PMIDs, to this file."
+            "--skipped",
+            metavar="FILE",
+            help="Log the error of every skipped record, and withdrawn PMIDs, to this file.",
         ),
     ] = None,
     lost: Annotated[
         Path | None,
-        typer.Option("--lost", metavar="FILE", help="Write all that the target format cannot hold to this file."),
+        typer.Option("--lost", metavar="FILE", help="Log everything that the target format cannot hold to this file."),
     ] = None,
     strict_loss: Annotated[
         bool,
@@ -78,16 +80,17 @@ def command(
 ) -> None:
     """Convert documents from one format to another.
 
-    Formats are recognised by name and content and stated; see biomux formats for their names. Gzip is transparent both ways:
-    a target that ends in .gz is compressed.
+    The input format is recognised by name and content, and reported; biomux formats lists all formats. Gzipped files are read as they
+    are, and a target whose name ends in .gz is compressed.
 
-    Several files go into one target file. If TARGET is a folder (it exists, or its name ends in /), each source file gets a
-    file of its own there, under the same relative path; a source that was gzipped stays so, and one without any document gets
-    none. Formats of several files (see biomux formats) make TARGET a new folder.
+    Several sources are joined into one target file. If TARGET is a folder (it exists, or its name ends in /), each source file is
+    converted to a file there, under the same relative path; gzipped sources give gzipped files, and sources without documents give none.
+    For formats that consist of several files (see biomux formats), TARGET is a new folder.
 
-    Of a folder, a readme or licence beside data is left out, and told. PMIDs that a MEDLINE file withdraws are counted and told.
-    What the target format cannot hold is counted and told, one by one in --lost FILE. A target appears only when it is whole: an interrupted or failed
-    conversion leaves nothing behind. One that already exists is replaced only with --overwrite. The exit code is 0 when done (also if records were skipped as asked) and 2 on an error.
+    Readme and licence files in a folder are left out and reported. So are PMIDs that a MEDLINE file withdraws, and whatever the target
+    format cannot hold; --lost lists the latter one by one. The target appears only when it is complete: a conversion that fails or is
+    interrupted leaves nothing behind. An existing target is replaced only with --overwrite. The exit code is 0 on success (also if records
+    were skipped because you asked for it) and 2 on an error.
 
     Examples:
 
@@ -100,14 +103,16 @@ def command(
         zcat corpus.xml.gz | biomux convert - - --to jsonl | head -3
     """
     if skipped and on_error is OnError.stop:
-        raise UsageError("BX001", "--skipped needs --on-error skip", hint="add it, or leave --skipped out")
+        raise UsageError(
+            "BX001", "cannot use --skipped without --on-error skip", hint="add --on-error skip, or leave out --skipped"
+        )
     sources, goal = (paths, output) if output is not None else (paths[:-1], paths[-1])
     if not sources:
         raise UsageError(
             "BX001", "missing arguments: SOURCE and TARGET are required", hint="see 'biomux convert --help'"
         )
     if sources.count("-") > 1:
-        raise UsageError("BX001", "standard input can be read only once", hint="name - once")
+        raise UsageError("BX001", "standard input can be read only once", hint="give - only once")
     chosen = _target_format(goal, to)
     with ExitStack() as stack:
         log = stack.enter_context(target(skipped, overwrite=overwrite)) if skipped else None
@@ -137,8 +142,7 @@ def command(
     note(f"read {by_format or 'nothing'}; wrote {reading.count:,} documents with {spans:,} spans as {chosen.name}")
     if reading.repaired:
         note(
-            f"answers that did not stand at their stated place, and were found beside it: {reading.repaired:,} "
-            "(-O repair=false refuses them)"
+            f"answers whose offsets were wrong and were corrected: {reading.repaired:,} (-O repair=false rejects them)"
         )
     deletions.report(skipped)
     losses.report()
@@ -148,17 +152,21 @@ def command(
 
 def _target_format(goal: str, to: str | None) -> Format:
     if to is None and (goal == "-" or _is_folder(goal)):
-        raise UsageError("BX001", f"the format of {goal!r} cannot be told from its name", hint="name it with --to")
+        raise UsageError(
+            "BX001", f"cannot recognise the format to write from the name {goal!r}", hint="name it with --to"
+        )
     try:
         chosen = formats.to_write(formats.get(to)) if to else formats.guess_target(Path(goal))
     except UsageError as error:
         if to or "=" not in goal:
             raise
-        hint = f"options of formats are given with -O {goal}"
+        hint = f"if this is an option of a format, write -O {goal}"
         raise UsageError(error.code, error.message, hint=hint) from None
     if chosen.write is None and goal == "-":
         raise UsageError(
-            "BX120", f"format {chosen.name!r} is a folder of files", hint="name a new folder as the target"
+            "BX120",
+            f"cannot write the format {chosen.name!r} to standard output: it consists of several files",
+            hint="name a new folder as the target",
         )
     return chosen
 
@@ -169,7 +177,9 @@ def _all_into_one(
     def documents() -> Iterator[Document]:
         for _, source, found in reading.sources(wheres):
             if goal != "-" and Path(goal).is_file() and Path(source.name).exists() and Path(goal).samefile(source.name):
-                raise UsageError("BX001", "the target is one of the sources", where=goal, hint="name another target")
+                raise UsageError(
+                    "BX001", "cannot write to a file that is also a source", where=goal, hint="name another target"
+                )
             yield from reading.documents(source, found)
 
     if chosen.write is None:
@@ -212,7 +222,7 @@ def _each_its_own(
             chosen.write(chain([first], documents), stream, on_loss=losses)
             losses.must_be_none()
     if empty:
-        note(f"{empty:,} {_files(empty)} held no documents and got no target")
+        note(f"{empty:,} {_files(empty)} without documents: nothing was written for them")
 
 
 def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path:
@@ -224,7 +234,10 @@ def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path
     if member:
         if ".." in PurePosixPath(member).parts or PurePosixPath(member).is_absolute():
             raise FormatError(
-                "BX113", "the name of an archive's member leads elsewhere", where=source.name, hint="unpack it by hand"
+                "BX113",
+                "cannot convert a member of an archive whose name leads out of the target folder",
+                where=source.name,
+                hint="unpack it by hand",
             )
         path = f"{path.removesuffix('.gz').rpartition('.')[0]}/{member}"
     packed = ".gz" if path.endswith(".gz") else ""

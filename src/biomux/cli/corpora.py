@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
-_NAME = typer.Argument(help="A corpus, as `biomux corpora list` names it.")
-_CORPORA = typer.Option(None, "--corpora", metavar="DIR", help="The corpora directory.")
-_SPLITS = typer.Option(None, "--split", help="Only this split; may be given several times.")
-_NAMES = typer.Argument(metavar="NAME", help="Corpora, as `biomux corpora list` names them.")
-_ONLY = typer.Option(None, "--only", metavar="NAME", help="Only this corpus; may be given several times.")
+_NAME = typer.Argument(help="Name of a corpus; `biomux corpora list` shows them.")
+_CORPORA = typer.Option(None, "--corpora", metavar="DIR", help="Corpora directory.")
+_SPLITS = typer.Option(None, "--split", help="Only this split. Repeatable.")
+_NAMES = typer.Argument(metavar="NAME", help="Names of corpora; `biomux corpora list` shows them.")
+_ONLY = typer.Option(None, "--only", metavar="NAME", help="Only this corpus. Repeatable.")
 _JSON = typer.Option(False, "--json", help="Write JSON instead of a table.")
 
 
@@ -30,8 +30,8 @@ _JSON = typer.Option(False, "--json", help="Write JSON instead of a table.")
 def _group() -> None:
     """List, show, count, fetch and check corpora.
 
-    The corpora directory is --corpora, else the variable BIOMUX_CORPORA, else the key `corpora` of
-    ~/.config/biomux/config.yaml, else ./corpora.
+    The corpora directory is the first of these that is set: the option --corpora, the environment variable BIOMUX_CORPORA, the key
+    `corpora` in ~/.config/biomux/config.yaml. Otherwise it is ./corpora.
 
     Examples:
 
@@ -45,7 +45,7 @@ def list_(
     task: str = typer.Option(None, "--task", help="Only corpora for this task."),
     as_json: bool = _JSON,
 ) -> None:
-    """List all corpora of the catalogue.
+    """List all corpora in the catalogue.
 
     Examples:
 
@@ -80,7 +80,7 @@ def list_(
 def show(name: str = _NAME, as_json: bool = _JSON) -> None:
     """Show the card of a corpus.
 
-    Types, splits with their counts, home, licence, citation, and what to beware of.
+    Shows its types, splits and their counts, origin, licence, citation, and known pitfalls.
 
     Examples:
 
@@ -119,7 +119,7 @@ def stats(
     corpora: str = _CORPORA,
     as_json: bool = _JSON,
 ) -> None:
-    """Count what a corpus holds, by reading it.
+    """Read a corpus and count what it holds.
 
     Examples:
 
@@ -145,12 +145,12 @@ def stats(
 def fetch(
     names: list[str] = _NAMES,
     corpora: str = _CORPORA,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be fetched, from where to where."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would be downloaded, and where it would go."),
 ) -> None:
-    """Fetch corpora from their public homes into the corpora directory.
+    """Download corpora from their public sites into the corpora directory.
 
-    A download that was stopped goes on where it stopped. Every file is checked against the card before it takes its place. What
-    has no direct address, or cannot be reached, is listed with where to put it. Terms differ by corpus: read its card first.
+    An interrupted download is resumed. Every file is checked against the card before it is put in place. Files that have no direct
+    address or cannot be reached are listed, with where to put them. Terms differ by corpus: read its card first.
 
     Examples:
 
@@ -188,21 +188,25 @@ def fetch(
                 ["get by hand", "put it at (plain or gzipped)"], [(item.url or item.where, item.place) for item in left]
             )
     if left:
-        raise CorpusError("BX208", f"{len(left)} files have no direct address", hint="get them by hand as listed")
+        raise CorpusError(
+            "BX208",
+            f"cannot download {len(left)} files: they have no direct address",
+            hint="get them by hand as listed above",
+        )
 
 
 @app.command("check")
 def check(
-    directory: str = typer.Argument(None, metavar="DIR", help="The corpora directory, if not the usual one."),
+    directory: str = typer.Argument(None, metavar="DIR", help="Corpora directory, instead of the default one."),
     corpora: str = _CORPORA,
     only: list[str] = _ONLY,
-    quick: bool = typer.Option(False, "--quick", help="Checksums only: do not read the documents."),
+    quick: bool = typer.Option(False, "--quick", help="Compare checksums only; do not read the documents."),
     as_json: bool = _JSON,
 ) -> None:
-    """Check what lies in a corpora directory against the cards.
+    """Check a corpora directory against the cards.
 
-    Files that are missing or damaged, and splits that hold other counts than their card says, are listed; the exit code is 2 if there
-    are any. A corpus of which no file is there is no fault.
+    Lists missing and damaged files, and splits whose counts differ from their card; the exit code is 2 if there are any. A corpus
+    that was not downloaded at all is not a fault.
 
     Examples:
 

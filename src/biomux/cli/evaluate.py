@@ -16,41 +16,42 @@ if TYPE_CHECKING:
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundle (folder or name) or a run's folder.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder or name of a bundle, or folder of a run.")],
     corpora: Annotated[
         list[str],
         typer.Argument(
-            metavar="CORPUS", help="Corpora or views of the catalogue; all: each that a head was trained on."
+            metavar="CORPUS",
+            help="Corpora of the catalogue, or views of them; all means every corpus that a head was trained on.",
         ),
     ],
-    split: Annotated[str, typer.Option("--split", help="The split to score.")] = "test",
+    split: Annotated[str, typer.Option("--split", help="Split to score on.")] = "test",
     heads: Annotated[list[str] | None, typer.Option("--heads", metavar="HEAD,...", help="Only these heads.")] = None,
     types: Annotated[
         list[str] | None,
         typer.Option(
-            "--types", metavar="TYPE,...", help="The model's plain types, merged over heads, instead of heads."
+            "--types", metavar="TYPE,...", help="Score these plain types, merged over heads, instead of heads."
         ),
     ] = None,
     map_: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="GOLD=TYPE,...", help="Which type of the corpus meets which type, or head/type."),
+        typer.Option(
+            "--map",
+            metavar="GOLD=TYPE,...",
+            help="Which type of the model (TYPE or HEAD/TYPE) to compare with which gold type.",
+        ),
     ] = None,
     cross: Annotated[
-        bool, typer.Option("--cross/--no-cross", help="Score heads of other corpora that mean about the same, too.")
+        bool, typer.Option("--cross/--no-cross", help="Also score heads of other corpora with similar types.")
     ] = True,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only the first documents of each corpus.")
+        int | None, typer.Option("--limit", min=1, help="Score only the first N documents of each corpus.")
     ] = None,
-    errors: Annotated[
-        int, typer.Option("--errors", min=0, help="Show mistakes, with so many examples of each class.")
-    ] = 0,
+    errors: Annotated[int, typer.Option("--errors", min=0, help="Show mistakes, with N examples of each kind.")] = 0,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for scores, counts and predictions.")
     ] = None,
     overwrite: Overwrite = False,
-    card: Annotated[
-        bool, typer.Option("--card", help="Write the scores into the card of the bundle that is scored.")
-    ] = False,
+    card: Annotated[bool, typer.Option("--card", help="Write the scores into the model card of the bundle.")] = False,
     notes: Annotated[
         Path | None,
         typer.Option(
@@ -58,29 +59,32 @@ def command(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="With --card: Markdown about what you saw by eye.",
+            help="With --card: Markdown file with your own observations.",
         ),
     ] = None,
     keep_seen: Annotated[
-        bool, typer.Option("--keep-seen", help="Keep documents that stand in corpora the model was trained on.")
+        bool, typer.Option("--keep-seen", help="Keep documents that also occur in corpora the model was trained on.")
     ] = False,
-    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Threads of the model.")] = None,
-    corpora_dir: Annotated[str | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory.")] = None,
+    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads.")] = None,
+    corpora_dir: Annotated[
+        str | None,
+        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
     """Score a model on corpora.
 
-    Each corpus is scored with the head that was trained on it, and beside that with heads of other corpora that mean about the same
-    (cross-corpus). Other pairs are named with --map. Strict, word-level and relaxed figures stand side by side, with standard
-    errors over documents; docs/reference/scores.md says how to read them. The line under a table says how its figures were made.
+    Each corpus is scored with the head that was trained on it, and also with heads of other corpora whose types mean about the same
+    (cross-corpus). Pair other types with --map. Strict, word-level and relaxed scores stand side by side, with standard errors over
+    documents; docs/reference/scores.md explains them. The line under each table records how its scores were computed.
 
-    Heads that do not tag are scored on the corpus that they were trained on, with its mentions and questions given: classes by accuracy and F1,
-    numbers by correlation, relations by F1 (on candidate pairs, and over all relations), answers as BioASQ and SQuAD do. With --heads they
-    are scored on any corpus. Auxiliary heads and masked words are left out, and that is said.
+    Heads that do not tag are scored on the corpus they were trained on, with the gold mentions and questions given: classes by accuracy and
+    F1, numbers by correlation, relations by F1 (on candidate pairs, and over all relations), answers as in BioASQ and SQuAD. With --heads,
+    they can be scored on any corpus. Auxiliary heads and masked language models are left out, with a note.
 
-    Documents of a foreign corpus that stand in a corpus the model was trained on are left out and counted.
+    Documents that also occur in a corpus the model was trained on are left out and counted.
 
-    With -o, scores.json is written, and for each column predictions.jsonl and counts.jsonl, which biomux compare reads.
+    With -o, writes scores.json, and predictions.jsonl and counts.jsonl for each column; biomux compare reads these.
 
     Examples:
 
@@ -108,9 +112,11 @@ def command(
     from biomux.scoring import mapping
 
     if heads and types:
-        raise UsageError("BX001", "--heads and --types exclude each other", hint="give one of them")
+        raise UsageError("BX001", "cannot use both --heads and --types", hint="give one of them")
     if notes is not None and not card:
-        raise UsageError("BX001", "--notes are for the card", hint="give --card too")
+        raise UsageError(
+            "BX001", "cannot use --notes without --card: they are written into the model card", hint="add --card"
+        )
     said = notes.read_text(encoding="utf-8", errors="replace") if notes is not None else ""
     folder = find(model)
     if card:

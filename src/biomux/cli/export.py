@@ -12,43 +12,58 @@ from biomux.errors import UsageError
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="The folder of a run, as biomux train left it.")],
-    bundle: Annotated[Path, typer.Argument(help="The folder to make.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a run, made by biomux train.")],
+    bundle: Annotated[Path, typer.Argument(help="Folder to create.")],
     precision: Annotated[
         Literal["auto", "int8", "fp32"],
-        typer.Option(help="int8, or refuse; fp32; or auto: int8 where that passes."),
+        typer.Option(
+            help="int8 (fails if a head loses too much), fp32, or auto (int8 if it passes the check, otherwise fp32)."
+        ),
     ] = "auto",
-    tolerance: Annotated[float, typer.Option(min=0, help="Points of F1 that a head may lose by int8.")] = 0.3,
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Points of F1 that a head may lose by int8 quantization.")
+    ] = 0.3,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="The most development documents of a head to measure on; all by default.")
+        int | None,
+        typer.Option(min=1, help="Maximum number of development documents per head to measure on. Default: all."),
     ] = None,
-    corpora: Annotated[Path | None, typer.Option(help="The corpora directory.")] = None,
+    corpora: Annotated[Path | None, typer.Option(help="Corpora directory. Default: see biomux corpora --help.")] = None,
     types: Annotated[
-        Path | None, typer.Option(help="A YAML or JSON file of plain types: name → sources [head, type], rule.")
+        Path | None, typer.Option(help="YAML or JSON file that defines plain types: name → sources [head, type], rule.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads to measure with; all by default.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Number of threads to measure with. Default: all cores.")
+    ] = None,
     chosen_on: Annotated[
         Path | None,
-        typer.Option(help="The run that RUN went on from to learn the development data too: measure with its weights."),
+        typer.Option(
+            help="If RUN continued another run on the development data: that other run, whose weights are then used for measuring."
+        ),
     ] = None,
     heads: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Only these heads: bc5cdr,jnlpba; else all that can be exported."),
+        typer.Option(
+            metavar="NAMES", help="Heads to export, for instance bc5cdr,jnlpba. Default: all that can be exported."
+        ),
     ] = None,
     no_gate: Annotated[
-        bool, typer.Option("--no-gate", help="Measure and calibrate nothing: needs no corpora; the card says so.")
+        bool,
+        typer.Option(
+            "--no-gate",
+            help="Skip the quantization check and calibration. Needs no corpora; the model card says that nothing was checked.",
+        ),
     ] = False,
     overwrite: Overwrite = False,
 ) -> None:
-    """Make a bundle of a run: what the engine annotates with.
+    """Turn a run into a bundle, ready for annotating.
 
-    The bundle is one folder: the graph, the tokenizer, the table of heads, calibration, examples, a model card, and a manifest with checksums.
-    It is read back and verified before it gets its name.
+    A bundle is one folder with the graph, the tokenizer, the table of heads, calibration, examples, a model card, and a manifest with
+    checksums. It is read back and verified before it appears under its name.
 
-    Each head is measured on the development documents of its own corpus, the same ones at fp32 and at int8. A head that loses more than the
-    tolerance, by more than noise, makes the encoder keep more of its matrices in fp32, and so do heads that lose more than it on average; if no mix
-    will do, int8 is refused (auto: fp32 is taken). The table, with the error of each loss, goes into the bundle. Temperatures, and the
-    thresholds for --precision of biomux annotate, are fitted on the same documents.
+    Each head is measured on the development documents of its own corpus, with fp32 and with int8. If a head loses significantly more than
+    the tolerance, or the heads do on average, more matrices of the encoder are kept in fp32; if no mix is good enough, int8 is refused
+    (with auto, fp32 is used). The measurements, with their errors, are stored in the bundle. Temperatures, and the thresholds for
+    biomux annotate --precision, are fitted on the same documents.
 
     Examples:
 
@@ -60,12 +75,14 @@ def command(
     from biomux.cli.ui.display import amount, note, table
 
     if bundle.resolve() == run.resolve():
-        raise UsageError("BX001", "RUN and BUNDLE are the same folder", hint="name a folder that is not there yet")
+        raise UsageError("BX001", "RUN and BUNDLE must be different folders", hint="name a new folder for the bundle")
     try:
         from biomux.training.export import export
     except ModuleNotFoundError as error:
         raise UsageError(
-            "BX003", f"to export, the package {error.name!r} is needed", hint="install biomux[train]"
+            "BX003",
+            f"exporting needs the package {error.name!r}, which is not installed",
+            hint="pip install 'biomux[train]'",
         ) from None
     measured = export(
         run,
@@ -117,6 +134,9 @@ def _types(path: Path) -> dict[str, Any]:
     )
     if not usable:
         raise UsageError(
-            "BX001", "this is no table of plain types", where=str(path), hint="write name: {sources: [[head, type]]}"
+            "BX001",
+            "a file of plain types must be a mapping",
+            where=str(path),
+            hint="write name: {sources: [[head, type]]}",
         )
     return {str(name): entry for name, entry in found.items()}

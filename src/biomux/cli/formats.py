@@ -6,8 +6,8 @@ from __future__ import annotations
 def command() -> None:
     """List the formats that can be read and written.
 
-    For each format: its name (for --from and --to), whether it is read and written, the suffixes by which a target is
-    recognised, and what of a document it can hold beyond the text.
+    For each format: its name (for --from and --to), whether it can be read and written, the suffixes that select it for a target,
+    and what it can hold besides the text.
 
     Examples:
 

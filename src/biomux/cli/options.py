@@ -1,4 +1,4 @@
-"""Options that several commands have, so that they are called and explained alike."""
+"""Options that several commands share, so that they have the same names and help everywhere."""
 
 from __future__ import annotations
 
@@ -27,17 +27,25 @@ def complete_format(incomplete: str) -> list[str]:
 From = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="FORMAT", help="Format of what is read; else recognised.", autocompletion=complete_format
+        "--from",
+        metavar="FORMAT",
+        help="Input format. Recognised by name and content if not given.",
+        autocompletion=complete_format,
     ),
 ]
 Text = Annotated[
     str | None,
     typer.Option(
-        "--text", metavar="NAMES", help="Columns or keys that hold the text: abstract, or title,abstract; else by name."
+        "--text",
+        metavar="NAMES",
+        help="Columns or keys with the text, for instance abstract or title,abstract. Recognised by name if not given.",
     ),
 ]
 Id = Annotated[
-    str | None, typer.Option("--id", metavar="NAME", help="The column or key that holds the id: pmid; else by name.")
+    str | None,
+    typer.Option(
+        "--id", metavar="NAME", help="Column or key with the id, for instance pmid. Recognised by name if not given."
+    ),
 ]
 Options = Annotated[
     list[str] | None,
@@ -45,7 +53,7 @@ Options = Annotated[
         "--option",
         "-O",
         metavar="NAME=VALUE",
-        help="An option of the format that is read (docs/reference/formats.md names them); may be repeated.",
+        help="Option of the input format (listed in docs/reference/formats.md). Repeatable.",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]

@@ -14,33 +14,35 @@ def command(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[LABEL=]PATH", help="Runs, folders of scores, studies, bundles, files of biomux bench --json."
+            metavar="[LABEL=]PATH", help="Runs, folders of scores, studies, bundles, or files from biomux bench --json."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new folder for the page.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="New folder for the report.")] = Path(
         "report"
     ),
     overwrite: Overwrite = False,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            "--baseline", metavar="[LABEL=]DIR", help="Scores of a model that learned a task alone; may be repeated."
+            "--baseline", metavar="[LABEL=]DIR", help="Scores of a model trained on one task alone. Repeatable."
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", help="The title of the page.")] = None,
-    examples: Annotated[int, typer.Option("--examples", min=0, help="Examples of each class of mistakes.")] = 2,
-    samples: Annotated[int, typer.Option("--samples", min=10, help="Resampled sets of documents.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.")] = 0,
-    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="What counts as significant.")] = 0.05,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="Number of examples of each kind of mistake.")] = 2,
+    samples: Annotated[
+        int, typer.Option("--samples", min=10, help="Number of resamples for the significance tests.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed of the resampling.")] = 0,
+    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Significance level.")] = 0.05,
 ) -> None:
-    """Make one page of runs, scores and studies.
+    """Make one report page from runs, scores and studies.
 
-    DIR gets report.html, one file that needs nothing else, and report.md with its drawings. The page has a section for everything that was
-    given: figures beside those of the papers, scores by every definition with signatures, mistakes in their text, calibration,
-    learning curves, cost, systems compared (ranks from three systems on), studies with their drawings.
+    Writes report.html, a single self-contained file, and report.md with its figures. The page has a section for everything you give it:
+    scores beside published ones, scores by every definition with signatures, mistakes in context, calibration, learning curves, cost,
+    comparisons between systems (with ranks for three or more), and studies with their figures.
 
-    With --baseline, models of many tasks are held against those that learned a task alone, and an alarm is told where one falls
-    significantly below. Folders of one label are seeds of one system. docs/how-to/reports.md says how to read the page.
+    With --baseline, multi-task models are compared with models trained on one task alone, and a warning is shown where one is
+    significantly worse. Folders with the same label are seeds of one system. docs/how-to/reports.md explains the page.
 
     Examples:
 

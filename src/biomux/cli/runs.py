@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of runs, or one run.")] = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, one for each run.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of runs, or a single run.")] = Path("runs"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per run, one per line.")] = False,
 ) -> None:
     """List and compare runs.
 
-    Shows of each run its recipe, its state (running, stopped, failed, done), its best development score, the score of each task, the
-    time it took and the tokens it read. Runs with the best score come first.
+    Shows the recipe of each run, its state (running, stopped, failed, done), its best development score, the score of each task, the time
+    it took and the tokens it read. The best runs come first.
 
         biomux runs
 
         biomux runs experiments --json
     """
     if not folder.is_dir():
-        raise UsageError("BX002", "there is no folder of runs", where=str(folder), hint="name one, or train a recipe")
+        raise UsageError(
+            "BX002", "no such folder", where=str(folder), hint="name a folder of runs, or train a recipe first"
+        )
     found = sorted(map(describe, run_folders(folder)), key=lambda one: (-(one["best"] or 0), one["run"]))
     if as_json:
         for one in found:

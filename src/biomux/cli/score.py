@@ -17,59 +17,61 @@ if TYPE_CHECKING:
 
 def command(
     gold: Annotated[
-        str, typer.Argument(metavar="GOLD", help="The right answers: a file, folder, archive or quoted glob.")
+        str, typer.Argument(metavar="GOLD", help="Gold documents: a file, folder, archive or quoted glob.")
     ],
     predicted: Annotated[
-        str, typer.Argument(metavar="PREDICTED", help="The predictions, likewise, or - for standard input.")
+        str, typer.Argument(metavar="PREDICTED", help="Predicted documents, likewise, or - for standard input.")
     ],
     from_: From = None,
     text: Text = None,
     id: Id = None,
     option: Options = None,
     gold_format: Annotated[
-        str | None, typer.Option("--gold-format", metavar="FORMAT", help="Format of GOLD, if not that of --from.")
+        str | None, typer.Option("--gold-format", metavar="FORMAT", help="Format of GOLD, if it differs from --from.")
     ] = None,
     predicted_format: Annotated[
         str | None,
-        typer.Option("--predicted-format", metavar="FORMAT", help="Format of PREDICTED, if not that of --from."),
+        typer.Option("--predicted-format", metavar="FORMAT", help="Format of PREDICTED, if it differs from --from."),
     ] = None,
     map_: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="GOLD=TYPE,...", help="Which gold type meets which predicted type, or head/type."
+            "--map",
+            metavar="GOLD=TYPE,...",
+            help="Which predicted type (TYPE or HEAD/TYPE) to compare with which gold type.",
         ),
     ] = None,
     negative: Annotated[
         list[str] | None,
-        typer.Option("--negative", metavar="CLASS,...", help="Classes that mean none: not counted in micro and macro."),
+        typer.Option(
+            "--negative", metavar="CLASS,...", help="Classes that mean 'none': left out of micro and macro averages."
+        ),
     ] = None,
     directed: Annotated[
         bool,
-        typer.Option("--directed", help="Arguments that are only numbered (Arg1, e2) must be in the same order, too."),
+        typer.Option("--directed", help="Also require the same order for arguments that are only numbered (Arg1, e2)."),
     ] = False,
     tokenizer: Annotated[
         Path | None,
-        typer.Option("--tokenizer", metavar="FILE", help="A tokenizer.json, for paper C's sub-word figure."),
+        typer.Option("--tokenizer", metavar="FILE", help="tokenizer.json to compute sub-word scores with."),
     ] = None,
-    errors: Annotated[
-        int, typer.Option("--errors", min=0, help="Show mistakes, with so many examples of each class.")
-    ] = 0,
+    errors: Annotated[int, typer.Option("--errors", min=0, help="Show mistakes, with N examples of each kind.")] = 0,
     name: Annotated[
-        str | None, typer.Option("--name", help="What to call these documents; else the name of GOLD.")
+        str | None, typer.Option("--name", help="Name for these documents. Default: the name of GOLD.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write scores, counts and predictions here.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for scores, counts and predictions.")
     ] = None,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
 ) -> None:
     """Score predictions in files.
 
-    Documents are matched by id, in any order, and must have the same texts; formats may differ. Spans, relations, labels, numbers
-    and answers are scored, whichever the documents have; spans with scores also get reliability and calibration error. Only the types of
-    a --map are scored if there is one, else all types of both sides. docs/reference/scores.md says how to read the tables.
+    Documents are matched by id, in any order, and must have the same texts; the two formats may differ. Scores spans, relations, labels,
+    numbers and answers, whichever the documents have; spans with scores also get reliability and calibration error. All types of both sides
+    are scored, or only those in --map. docs/reference/scores.md explains the tables.
 
-    With -o, scores.json is written, and predictions.jsonl and counts.jsonl, which biomux compare reads.
+    With -o, writes scores.json, predictions.jsonl and counts.jsonl; biomux compare reads these.
 
     Examples:
 
@@ -88,7 +90,7 @@ def command(
     from biomux.scoring import mapping
 
     if gold == "-":
-        raise UsageError("BX001", "gold cannot come from standard input", hint="give the predictions there")
+        raise UsageError("BX001", "cannot read GOLD from standard input", hint="give PREDICTED as - instead")
     asked = read_as(from_, text, id, option)
     title = name or Path(gold).name.split(".")[0] or "gold"
 

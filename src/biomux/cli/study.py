@@ -12,35 +12,46 @@ if TYPE_CHECKING:
 
 
 def command(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A file, or a name such as d/learning-curve.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="Study file, or a name such as d/learning-curve.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="The study's folder; studies/NAME unless given."),
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for the study. Default: studies/NAME."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A.B=VALUE", help="Put a value in every recipe's place; may be given often."),
+        typer.Option(
+            "--set",
+            metavar="A.B=VALUE",
+            help="Override a value in every recipe, for instance loop.epochs=2. Repeatable.",
+        ),
     ] = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="These seeds, not the study's.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use instead of the study's.")
+    ] = None,
     split: Annotated[
-        str | None, typer.Option("--split", help="The part to score, not the study's; test only when all is decided.")
+        str | None,
+        typer.Option(
+            "--split", help="Split to score on instead of the study's. Use test only when all decisions are made."
+        ),
     ] = None,
     corpora: Annotated[
-        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+        Path | None,
+        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Try the study: few documents, a small encoder, one epoch, two seeds.")
+        bool,
+        typer.Option("--quick", help="Try the study out with few documents, a small encoder, one epoch and two seeds."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take.")
+        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
     ] = False,
 ) -> None:
-    """Run a study: recipes over recipes.
+    """Run a study: recipes over a grid of settings and seeds.
 
-    A study names systems (recipes with values set), a grid of values and seeds. Each run is an ordinary one in DIR/runs. The same command
-    goes on with a study that was stopped: what is done is not done again, and a run that failed is tried again. Systems and seeds can be
-    added later. At the end report.md, report.html and report.json have all values, mean and standard deviation over seeds, curves, and
-    tests between systems on the same documents. Runs that fail are told of, the others go on, and the exit code is 3.
+    A study names systems (recipes with some values changed), a grid of values, and seeds. Every combination is an ordinary run in DIR/runs.
+    Repeat the command to resume a study that was stopped: finished runs are kept and failed ones are tried again. You can add systems and
+    seeds later. At the end, report.md, report.html and report.json give all values, mean and standard deviation over seeds, curves, and
+    significance tests between systems on the same documents. If a run fails it is reported, the others continue, and the exit code is 3.
 
         biomux study d/learning-curve --dry-run
 
@@ -103,9 +114,7 @@ def studying_seeds(given: str) -> tuple[int, ...]:
     except ValueError:
         found = ()
     if not found or len(set(found)) < len(found) or min(found) < 0:
-        raise UsageError(
-            "BX001", f"{given!r} are no seeds", where="--seeds", hint="give whole numbers, for instance 1,2,3"
-        )
+        raise UsageError("BX001", f"--seeds must be whole numbers such as 1,2,3, got {given!r}")
     return found
 
 

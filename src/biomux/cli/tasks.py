@@ -33,19 +33,20 @@ def map_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write map.json, vectors.npy and task-map.svg here."),
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for map.json, vectors.npy and task-map.svg."),
     ] = None,
     overwrite: Overwrite = False,
-    examples: Annotated[int, typer.Option("--examples", min=1, help="Training examples of each task.")] = 100,
+    examples: Annotated[int, typer.Option("--examples", min=1, help="Number of training examples per task.")] = 100,
     corpora: Annotated[
-        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+        Path | None,
+        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
 ) -> None:
-    """Draw tasks in the plane: near ones pull the encoder alike.
+    """Draw a map of tasks: close ones change the encoder in similar ways.
 
-    A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers (the diagonal of the Fisher information),
-    over some training examples. Give one run with several tasks, or several runs that began with the same encoder.
+    A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers (the diagonal of the Fisher
+    information), over some training examples. Give one run with several tasks, or several runs that started from the same encoder.
 
         biomux tasks map runs/b-refine-1 -o map
 
@@ -105,7 +106,9 @@ def gathered(
     names = [vector.task for _, vector in found]
     labels = [vector.task if names.count(vector.task) == 1 else f"{vector.task} ({run.name})" for run, vector in found]
     if len({vector.values.shape for _, vector in found}) > 1:
-        raise UsageError("BX001", "the runs have other encoders", hint="name runs that began with the same encoder")
+        raise UsageError(
+            "BX001", "cannot compare runs with different encoders", hint="name runs that started from the same encoder"
+        )
     values = {label: vector.values for label, (_, vector) in zip(labels, found, strict=True)}
     if keep is not None:
         keep.update(values)

@@ -22,31 +22,37 @@ if TYPE_CHECKING:
 def command(
     recipe: Annotated[
         str,
-        typer.Argument(metavar="RECIPE", help="A file, or a name such as a/mtl; with --resume the folder of a run."),
+        typer.Argument(
+            metavar="RECIPE", help="Recipe file, or a name such as a/mtl; with --resume, the folder of a run."
+        ),
     ],
     run: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="The run's folder; runs/NAME-N unless given.")
+        Path | None, typer.Option("--run", metavar="DIR", help="Folder for the run. Default: runs/NAME-N.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A.B=VALUE", help="Put a value in the recipe's place; may be given often."),
+        typer.Option(
+            "--set", metavar="A.B=VALUE", help="Override a value of the recipe, for instance loop.epochs=2. Repeatable."
+        ),
     ] = None,
     corpora: Annotated[
-        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+        Path | None,
+        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Try the recipe: few documents, a small encoder, one epoch.")
+        bool, typer.Option("--quick", help="Try the recipe out with few documents, a small encoder and one epoch.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a run that was stopped.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take.")
+        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
     ] = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write the journal for TensorBoard too.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write the log for TensorBoard.")] = False,
 ) -> None:
-    """Train a model by a recipe.
+    """Train a model from a recipe.
 
-    The run's folder keeps the recipe as it was run, a journal, checkpoints, the best weights by development score, the scores and the
-    development documents as predicted. Ctrl-C leaves a run that can be gone on with, to the same weights as if it had not stopped.
+    The run's folder keeps the complete recipe, a log, checkpoints, the weights with the best development score, all scores, and the
+    predictions on the development documents. A run stopped with Ctrl-C can be resumed, and ends with the same weights as if it had not
+    been stopped.
 
         biomux train a/mtl
 
@@ -83,7 +89,7 @@ def command(
             progress = runs.start(chosen, folder, directory=kept, listen=listen, report_every=_every())
     except (KeyboardInterrupt, SystemExit):
         if runs.writes():
-            note(f"stopped; go on with: biomux train --resume {folder}")
+            note(f"stopped; resume with: biomux train --resume {folder}")
         raise
     if runs.writes():
         best = f", best development score {100 * progress.best:.2f}" if progress.best >= 0 else ""
@@ -98,7 +104,7 @@ def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tup
     recipe = read(name, settings=settings)
     if run is None and os.environ.get("WORLD_SIZE", "1") != "1":
         raise UsageError(
-            "BX001", "several processes need to be told the run's folder", hint="give --run, the same for all of them"
+            "BX001", "--run is required when several processes train together", hint="give all of them the same folder"
         )
     if quick:
         with needs_torch():
@@ -112,8 +118,8 @@ def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -
     if run is not None or settings or quick:
         raise UsageError(
             "BX001",
-            "--resume goes on with a run as it was begun",
-            hint="leave --run, --set and --quick, or begin another run",
+            "cannot use --run, --set or --quick with --resume: a run is resumed as it was started",
+            hint="leave them out, or start another run",
         )
     from biomux.recipes.run_folder import RunFolder
 
@@ -151,7 +157,7 @@ def _plan(recipe: Recipe, corpora: Path | None) -> None:
         ]
         for name, counts in found.counts.items()
     ]
-    table(columns, rows, title="training examples, and mentions that could not be learned as they are")
+    table(columns, rows, title="training examples, and mentions that cannot be learned as annotated")
     print(f"\nleaks: {found.leaks or 'not looked for'}\n")
     table(
         ["epoch", "steps", "tokens"],
@@ -184,4 +190,6 @@ class needs_torch:  # noqa: N801
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, ModuleNotFoundError):
             how = "pip install 'biomux[train]'" if self.extra == "train" else f"pip install {self.extra}"
-            raise UsageError("BX003", f"training needs the package {error.name!r}", hint=how) from None
+            raise UsageError(
+                "BX003", f"training needs the package {error.name!r}, which is not installed", hint=how
+            ) from None

@@ -16,41 +16,53 @@ if TYPE_CHECKING:
 def command(
     recipe: Annotated[
         str,
-        typer.Argument(metavar="RECIPE", help="A recipe or a transfer study: a file, or a name such as b/transfer."),
+        typer.Argument(metavar="RECIPE", help="Recipe or transfer study: a file, or a name such as b/transfer."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="The study's folder; studies/NAME unless given."),
+        typer.Option("--output", "-o", metavar="DIR", help="Folder for the study. Default: studies/NAME."),
     ] = None,
     tasks: Annotated[
         str | None, typer.Option("--tasks", metavar="TASK,...", help="Only these tasks of the recipe.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A.B=VALUE", help="Put a value in the recipe's place; may be given often."),
+        typer.Option(
+            "--set", metavar="A.B=VALUE", help="Override a value of the recipe, for instance loop.epochs=2. Repeatable."
+        ),
     ] = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="These seeds, not the study's.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use instead of the study's.")
+    ] = None,
     split: Annotated[
-        str | None, typer.Option("--split", help="The part to score, not the study's; test only when all is decided.")
+        str | None,
+        typer.Option(
+            "--split", help="Split to score on instead of the study's. Use test only when all decisions are made."
+        ),
     ] = None,
     corpora: Annotated[
-        Path | None, typer.Option("--corpora", metavar="DIR", help="The corpora directory, if not the usual one.")
+        Path | None,
+        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
     ] = None,
-    task_map: Annotated[bool, typer.Option("--map/--no-map", help="Draw the map of tasks as well.")] = True,
+    task_map: Annotated[bool, typer.Option("--map/--no-map", help="Also draw the map of tasks.")] = True,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Try it: few documents, a small encoder, one epoch, two seeds at most.")
+        bool,
+        typer.Option(
+            "--quick", help="Try it out with few documents, a small encoder, one epoch and at most two seeds."
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take.")
+        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
     ] = False,
 ) -> None:
-    """Find out which task helps which.
+    """Find out which tasks help each other.
 
-    Every task of the recipe is trained alone, and every two together. Whether t gets better or worse with s is decided by tests over
-    documents (paired bootstrap and approximate randomisation, corrected by Holm); a graph, a heat map and plain sentences say what to train
-    together, and a map shows which tasks pull the encoder alike. Tasks may be of any kinds, each with its own main figure.
+    Trains every task of the recipe alone, and every pair of tasks together. Whether one task improves with another is decided by
+    significance tests over documents (paired bootstrap and approximate randomisation, with Holm's correction). A graph, a heat map and
+    plain sentences say what to train together, and a map shows which tasks change the encoder in similar ways. Tasks of different kinds
+    can be mixed; each is judged by its own main metric.
 
-    The same command goes on with a study that was stopped. A run that fails is told of, the others go on, and the exit code is 3.
+    Repeat the command to resume a study that was stopped. If a run fails it is reported, the others continue, and the exit code is 3.
 
         biomux transfer b/transfer --dry-run
 

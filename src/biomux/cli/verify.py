@@ -9,13 +9,13 @@ import typer
 
 def command(
     bundle: Annotated[
-        str | None, typer.Argument(help="A bundle's folder, or the name of a shipped one; the usual one if left out.")
+        str | None, typer.Argument(help="Folder or name of a bundle. Default: the one that comes with Biomux.")
     ] = None,
 ) -> None:
-    """Check a bundle: its files, and its answers to its examples.
+    """Check that a bundle is intact and reproduces its examples.
 
-    Every file is compared with the manifest, the graph is read as bytes and refused if it holds anything but plain arithmetic, the session is opened, and
-    the stored examples are annotated: spans must be the same, scores and logits nearly so. The exit code is 0 if all is well and 2 otherwise.
+    Compares every file with the manifest, makes sure that the graph holds nothing but plain arithmetic, opens a session, and annotates
+    the stored examples: spans must be identical, scores and logits nearly so. The exit code is 0 if all checks pass and 2 otherwise.
 
     Examples:
 

@@ -216,7 +216,7 @@ class Annotator:
             except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
                 message = f"cannot be annotated: {type(error).__name__}: {error}"
                 where = f"document {document.id!r}"
-                told = AnnotateError("BX603", message, where=where, hint="see whether the text is what you think it is")
+                told = AnnotateError("BX603", message, where=where, hint="check that the text is what you expect")
                 told.__cause__ = error
                 on_error(document, told)
             else:
@@ -344,8 +344,8 @@ def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document
         if not isinstance(document, Document):
             raise UsageError(
                 "BX001",
-                f"a document is needed, and this is a {type(document).__name__}",
-                hint="make one of a text: Document(id, text)",
+                f"documents must be Document objects, got {type(document).__name__}",
+                hint="make one with Document(id, text)",
             )
         chunk.append(document)
         size += len(document.text) + 1
@@ -362,7 +362,7 @@ def _must_be_text(document: Document) -> None:
     except UnicodeEncodeError as error:
         raise AnnotateError(
             "BX601",
-            f"character {error.start} is half a surrogate pair, which is no character",
+            f"character {error.start} is half of a surrogate pair, which is not a character",
             where=f"document {document.id!r}",
             hint="repair the text",
         ) from None
@@ -385,22 +385,22 @@ def _must_be_read(document: Document) -> None:
             "BX602",
             f"{coverage.unread(document):,} characters were not read, the first at {start}..{end}",
             where=f"document {document.id!r}",
-            hint="its own sentences leave them out: give sentences that hold all of the text, or none",
+            hint="the document's sentences leave them out: give sentences that cover the whole text, or none",
         )
 
 
 def _must_be_str(text: object) -> None:
     if not isinstance(text, str):
-        hint = "give a list of documents to its method annotate" if isinstance(text, Document) else "give a str"
-        raise UsageError("BX001", f"a text is needed, and this is a {type(text).__name__}", hint=hint)
+        hint = "pass a list of documents to annotate()" if isinstance(text, Document) else None
+        raise UsageError("BX001", f"text must be a str, got {type(text).__name__}", hint=hint)
 
 
 def _must_be_several(documents: object) -> None:
     if isinstance(documents, str | Document):
         raise UsageError(
             "BX001",
-            f"annotate reads several documents, and this is one {'text' if isinstance(documents, str) else 'document'}",
-            hint="call the annotator itself with a text, or give a list of documents",
+            f"annotate() takes a list of documents, got a single {'text' if isinstance(documents, str) else 'document'}",
+            hint="for one text, call the annotator itself; for one document, pass [document]",
         )
 
 

@@ -188,14 +188,14 @@ def threshold_for(name: str, curve: Curve, precision: float) -> float:
     if not curve:
         raise UsageError(
             "BX001",
-            f"the bundle does not say how precise {name!r} is at which score",
+            f"cannot choose a threshold by precision for {name!r}: the bundle has no calibration for it",
             hint="use --threshold instead of --precision, or leave this type out with --types",
         )
     best = max(reached for _, reached in curve)
     raise UsageError(
         "BX001",
-        f"{name!r} reaches a precision of {best:.3f} at most, not {precision:g}",
-        hint="ask for less, or leave this type out with --types",
+        f"{name!r} cannot reach a precision of {precision:g}: its best is {best:.3f}",
+        hint="lower --precision, or leave this type out with --types",
     )
 
 

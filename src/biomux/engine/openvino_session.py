@@ -30,7 +30,7 @@ class OpenVinoSession:
         except Exception as error:  # a broken install fails in many ways
             said = " ".join(str(error).split())[:200]
             raise UsageError(
-                "BX003", f"openvino cannot be imported: {said}", hint="install it again: pip install 'biomux[openvino]'"
+                "BX003", f"cannot import openvino: {said}", hint="install it again: pip install 'biomux[openvino]'"
             ) from None
         try:
             core = openvino.Core()

@@ -194,7 +194,7 @@ def _names(what: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(given, str):
         return (given,)
     if given is not None and not given:
-        raise UsageError("BX001", f"no {what} are asked for", hint="name at least one, or leave it out for all")
+        raise UsageError("BX001", f"{what} must name at least one", hint="leave it out for all")
     return None if given is None else tuple(given)
 
 

@@ -40,4 +40,6 @@ def by_head(logits: NDArray[np.float32], columns: Mapping[str, tuple[int, int]])
 def failed(what: str, error: Exception) -> BundleError:
     """The error for when a runtime cannot open or run a graph."""
     said = " ".join(str(error).split())[:200]
-    return BundleError("BX540", f"the runtime cannot {what} the graph: {said}", hint="fetch the bundle again")
+    return BundleError(
+        "BX540", f"the runtime cannot {what} the graph: {said}", hint="copy or download the bundle again"
+    )

@@ -19,5 +19,5 @@ def chosen(asked: int | None = None) -> int:
     (1, True)
     """
     if asked is not None and (not isinstance(asked, int) or asked < 1):
-        raise UsageError("BX001", f"{asked!r} threads cannot be", hint="give at least 1, or leave it to the engine")
+        raise UsageError("BX001", f"threads must be at least 1, got {asked!r}", hint="leave it out to use all cores")
     return min(asked or usable_cores(), usable_cores())

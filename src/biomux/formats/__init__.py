@@ -156,10 +156,15 @@ def _load(entry: EntryPoint) -> Format:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise UsageError(
-            "BX110", f"format {entry.name!r} cannot be loaded: {reason}", where=entry.value, hint="mend that package"
+            "BX110",
+            f"cannot load the format {entry.name!r}: {reason}",
+            where=entry.value,
+            hint="fix or uninstall that package",
         ) from error
     if not isinstance(found, Format):
-        raise UsageError("BX110", f"format {entry.name!r} is not a Format", where=entry.value, hint="mend that package")
+        raise UsageError(
+            "BX110", f"format {entry.name!r} is not a Format", where=entry.value, hint="fix or uninstall that package"
+        )
     return found
 
 
@@ -177,17 +182,20 @@ def guess(source: Source) -> Format:
 
 def _unknown(source: Source, head: bytes) -> FormatError:
     """Why the format cannot be told, where the first bytes show it."""
-    message, hint = "cannot tell the format", f"name it with --from: {', '.join(sorted(names()))}"
+    message, hint = "cannot recognise the format", f"name it with --from: {', '.join(sorted(names()))}"
     if not head:
-        message, hint = f"{message}: the file is empty", "fetch or write it again, or leave it out"
+        message, hint = f"{message}: the file is empty", "download or write it again, or leave it out"
     elif head.strip() in NO_RECORD:
         message = f"{message}: there is no record in it"
     elif wide := wide_encoding(head):
         message, hint = f"{message}: it is {wide}", "convert it to UTF-8 first, for instance with iconv"
     elif head.startswith(GZIP_MAGIC):
-        message, hint = f"{message}: it is gzipped twice", "unpack it once by hand"
+        message, hint = f"{message}: it is gzipped twice", "unpack it once"
     elif head.startswith(b"PK\x03\x04"):
-        message, hint = f"{message}: it is a zip or office file", "if it is an archive, let its name end in .zip"
+        message, hint = (
+            f"{message}: it is a zip or office file",
+            "if it is an archive, give it a name that ends in .zip",
+        )
     elif seen := _seen(source.plain_name, head):
         message, hint = f"{message}: {seen[0]}", f"{seen[1]}, or {hint}"
     return FormatError("BX110", message, where=source.name, hint=hint)
@@ -200,13 +208,16 @@ def _seen(name: str, head: bytes) -> tuple[str, str] | None:
     from biomux.formats import entity_table, json_records
 
     if found := list(json_records.keys(head)):
-        return f"its objects have the keys {columns.listed(found)}", "name those of the text: --text NAME --id NAME"
+        return (
+            f"its objects have the keys {columns.listed(found)}",
+            "name those with the text and the id: --text NAME --id NAME",
+        )
     if not name.lower().endswith((".csv", ".tsv", ".tab")):
         return None
     header = table_read.header_of(head)
     if tuple(header) == entity_table.COLUMNS:
-        return "it is a table of entities, without their texts", "keep texts and entities in JSON lines, say"
-    return f"it has the columns {columns.listed(header)}", "name those of the text: --text NAME --id NAME"
+        return "it is a table of entities, without their texts", "use a format that has both, such as jsonl"
+    return f"it has the columns {columns.listed(header)}", "name those with the text and the id: --text NAME --id NAME"
 
 
 def guess_target(path: Path) -> Format:
@@ -215,7 +226,7 @@ def guess_target(path: Path) -> Format:
     claims = [(suffix, found) for suffix, found in _claims(name) if suffix not in COMMON or found.writable]
     if not claims:
         raise UsageError(
-            "BX110", f"cannot tell which format {name!r} should have", hint=f"name it with --to: {_written()}"
+            "BX110", f"cannot recognise the format of {name!r} by its suffix", hint=f"name it with --to: {_written()}"
         )
     return to_write(max(claims, key=lambda claim: len(claim[0]))[1])
 
@@ -224,7 +235,7 @@ def to_write(chosen: Format) -> Format:
     """The format, if it can be written."""
     if not chosen.writable:
         raise UsageError(
-            "BX120", f"format {chosen.name!r} can only be read", hint=f"formats that can be written: {_written()}"
+            "BX120", f"cannot write the format {chosen.name!r}: it is read-only", hint=f"choose from: {_written()}"
         )
     return chosen
 

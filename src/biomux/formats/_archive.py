@@ -146,7 +146,7 @@ def _room() -> Iterator[None]:
         raise UsageError(
             "BX002",
             f"cannot write a temporary file: {error.strerror or error}",
-            hint="make room where temporary files are written, or set TMPDIR to a folder that has more",
+            hint="make room in the temporary folder, or set TMPDIR to another one",
         ) from error
 
 
@@ -156,9 +156,11 @@ def _telling(where: str) -> Iterator[None]:
         yield
     except (RuntimeError, NotImplementedError) as error:  # zipfile's words for a password and an unknown compression
         told = f"the archive cannot be read: {error}"
-        raise FormatError("BX112", told, where=where, hint="unpack it by hand") from error
+        raise FormatError("BX112", told, where=where, hint="unpack it yourself") from error
     except _DAMAGE as error:
         reason = str(error).partition("\n")[0].rstrip(":")
-        raise FormatError("BX112", f"the archive is damaged: {reason}", where=where, hint="fetch it again") from error
+        raise FormatError(
+            "BX112", f"the archive is damaged: {reason}", where=where, hint="download it again"
+        ) from error
     except OSError as error:
         raise unreadable(where, error) from error

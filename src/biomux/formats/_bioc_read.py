@@ -58,7 +58,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}")
 def check_unit(offsets: str) -> None:
     """Refuse an option that is not a unit."""
     if offsets not in ("characters", "bytes"):
-        raise UsageError("BX001", f"offsets cannot be {offsets!r}", hint="one of: characters, bytes")
+        raise UsageError("BX001", f"offsets must be characters or bytes, got {offsets!r}")
 
 
 def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, Any], offsets: Unit) -> Document:
@@ -74,9 +74,9 @@ def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, 
     if not layout.has_text and any(_says_text(node, where) for node in _nodes(tree, where)):
         raise FormatError(
             "BX116",
-            "there are annotations, but no text: the file is stand-off",
+            "the document has annotations but no text",
             where=where,
-            hint="put the text into its passages or sentences, or get the file with its text",
+            hint="put the text into its passages or sentences, or get the version of the file that has it",
         )
     spans = [_span(raw, text, at, where) for node in _nodes(tree, where) for raw in _list(node, "annotations", where)]
     links = [raw for node in _nodes(tree, where) for raw in _list(node, "relations", where)]
@@ -152,7 +152,7 @@ class _Layout:
             if inside != text:
                 raise FormatError(
                     "BX115",
-                    f"the sentence at {start} is not the text of its passage there",
+                    f"the sentence at {start} differs from the text of its passage",
                     where=self._where,
                     hint="offsets count characters of the document",
                 )
@@ -291,9 +291,9 @@ def _relations(links: list[Any], spans: list[Span], where: str) -> Iterator[Rela
             if kind == "concept" and target not in concepts and not _may_name_others(_infons(raw, where)):
                 raise FormatError(
                     "BX113",
-                    f"a relation refers to {target!r:.80}, which is no annotation, relation or identifier of the document",
+                    f"a relation refers to {target!r:.80}, which is not an annotation, relation or identifier of the document",
                     where=where,
-                    hint="mend the reference, or take the relation out",
+                    hint="correct the reference, or remove the relation",
                 )
             role = node.get("role")
             arguments.append(Argument("" if role is None else str(role), target, kind))
@@ -344,6 +344,6 @@ def _infons(node: Tree, where: str) -> Tree:
 
 def _list(node: Any, name: str, where: str) -> list[Any]:
     if not isinstance(node, dict):
-        raise FormatError("BX113", "this is not an object", where=where, hint="check how the file was made")
+        raise FormatError("BX113", "expected a JSON object", where=where, hint="check how the file was made")
     found: list[Any] = [] if node.get(name) is None else of_kind(node[name], list, f"the field {name!r}", where)
     return found

@@ -62,7 +62,7 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
         except UnicodeEncodeError:
             raise FormatError(
                 "BX120",
-                "the document has half a surrogate pair, which UTF-8 cannot hold",
+                "the document has half of a surrogate pair, which UTF-8 cannot represent",
                 where=f"document {document.id!r}",
                 hint="repair the text",
             ) from None

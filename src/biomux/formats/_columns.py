@@ -85,9 +85,9 @@ def text_names(names: list[str], asked: str | None, *, where: str, what: str) ->
         if not found:
             raise FormatError(
                 "BX116",
-                f"no {what} is known to hold the text; there are {listed(names)}",
+                f"cannot find the {what} with the text among {listed(names)}",
                 where=where,
-                hint=f"name the {what} with --text NAME, for instance --text title,abstract",
+                hint="name it with --text, for instance --text title,abstract",
             )
         return found
     wanted = [asked] if _match(names, asked) else [name.strip() for name in asked.split(",") if name.strip()]
@@ -124,7 +124,7 @@ def listed(names: Iterable[str]) -> str:
 
 def _missing(name: str, names: list[str], where: str, what: str, option: str) -> FormatError:
     return FormatError(
-        "BX116", f"there is no {what} {name!r}; there are {listed(names)}", where=where, hint=f"give one with {option}"
+        "BX116", f"there is no {what} {name!r} among {listed(names)}", where=where, hint=f"name another with {option}"
     )
 
 
@@ -156,5 +156,5 @@ def _text(value: Any, name: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError("BX113", f"the text in {name!r} is not a string", where=where, hint="give one")
+        raise FormatError("BX113", f"the text in {name!r} must be a string", where=where, hint="give one")
     return value

@@ -48,7 +48,7 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
         except UnicodeEncodeError:
             raise FormatError(
                 "BX120",
-                "the text or a type has half a surrogate pair, which UTF-8 cannot hold",
+                "the text or a type has half of a surrogate pair, which UTF-8 cannot represent",
                 where=f"document {document.id!r}",
                 hint="repair the text",
             ) from None

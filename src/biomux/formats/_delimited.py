@@ -62,7 +62,7 @@ def tsv_line(cells: Iterable[str], document: str) -> bytes:
         if "\t" in cell or "\n" in cell or "\r" in cell:
             raise FormatError(
                 "BX120",
-                f"a tab or line end in {cell[:40]!r} cannot be held by a table without quoting",
+                f"cannot write {cell[:40]!r} to a table without quotes: it contains a tab or line break",
                 where=f"document {document!r}",
                 hint="write to jsonl, or to pairs in CSV",
             )
@@ -81,7 +81,7 @@ def to_utf8(text: str, document: str) -> bytes:
     except UnicodeEncodeError:
         raise FormatError(
             "BX120",
-            "the text has half a surrogate pair, which UTF-8 cannot hold",
+            "the text has half of a surrogate pair, which UTF-8 cannot represent",
             where=f"document {document!r}",
             hint="repair the text",
         ) from None
@@ -135,14 +135,16 @@ def _not_csv(reason: str, where: str) -> FormatError:
     if "field limit" in reason:
         return _too_long(where)
     if "end of data" in reason:
-        return FormatError("BX113", "a quoted cell does not end", where=where, hint="add the closing quote")
+        return FormatError("BX113", "a quoted cell is not closed", where=where, hint="add the closing quote")
     if "expected after" in reason:
         hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false takes quotes as they are'
-        return FormatError("BX113", "something follows the closing quote of a cell", where=where, hint=hint)
+        return FormatError("BX113", "a cell continues after its closing quote", where=where, hint=hint)
     if "new-line character" in reason:
         hint = "if its lines end in CR, as those of old Mac files do, change them first: tr '\\r' '\\n'; a CR within a cell needs quotes"
         return FormatError("BX113", "a carriage return stands outside quotes", where=where, hint=hint)
-    return FormatError("BX113", f"the row is not CSV: {reason}", where=where, hint="check its quotes and line ends")
+    return FormatError(
+        "BX113", f"the row is not valid CSV: {reason}", where=where, hint="check its quotes and line breaks"
+    )
 
 
 def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[tuple[int, str]]:

@@ -18,7 +18,7 @@ _A = {str: "a string", list: "an array", int: "an integer", dict: "an object", b
 def field(record: Any, name: str, kind: type[T], where: str) -> T:
     """A field that must be there, of that kind."""
     if not isinstance(record, dict):
-        raise FormatError("BX113", "this is not an object", where=where, hint="check how the file was made")
+        raise FormatError("BX113", "expected a JSON object", where=where, hint="check how the file was made")
     if name not in record:
         raise FormatError("BX116", f"the field {name!r} is missing", where=where, hint="add it")
     return of_kind(record[name], kind, f"the field {name!r}", where)
@@ -42,14 +42,16 @@ def integers(values: Iterable[Any], name: str, where: str) -> list[int]:
 def of_kind(value: Any, kind: type[T], what: str, where: str) -> T:
     """The value, if it is of that kind."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise FormatError("BX113", f"{what} is not {_A[kind]}", where=where, hint="check how the file was made")
+        raise FormatError("BX113", f"{what} must be {_A[kind]}", where=where, hint="check how the file was made")
     return value
 
 
 def name_of(value: Any, what: str, where: str) -> str:
     """An id that may be written as a string or as a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise FormatError("BX113", f"{what} is neither a string nor an integer", where=where, hint="give one")
+        raise FormatError(
+            "BX113", f"{what} must be a string or an integer", where=where, hint="check how the file was made"
+        )
     return str(value)
 
 
@@ -74,5 +76,5 @@ def to_json(value: Any, document: str, *, indent: bool = False) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None)
     except TypeError as error:
         raise FormatError(
-            "BX120", f"JSON cannot hold it: {error}", where=f"document {document!r}", hint="repair the document"
+            "BX120", f"cannot write as JSON: {error}", where=f"document {document!r}", hint="repair the document"
         ) from None

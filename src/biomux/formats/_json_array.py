@@ -209,4 +209,4 @@ class _Scan:
 
     def _not_the_array(self, key: str | None) -> FormatError:
         wanted = "a JSON array" if key is None else f"a JSON object with an array under {key!r}"
-        return FormatError("BX113", f"this is not {wanted}", where=self._name, hint="check the file's format")
+        return FormatError("BX113", f"expected {wanted}", where=self._name, hint="check the file's format")

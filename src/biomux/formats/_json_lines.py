@@ -25,7 +25,10 @@ def values(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterat
             number += 1
             if len(raw) > MAX_LINE:
                 raise FormatError(
-                    "BX121", f"line is longer than {MAX_LINE:,} bytes", where=f"{source.name}:{number}", hint="split it"
+                    "BX121",
+                    f"the line is longer than {MAX_LINE:,} bytes",
+                    where=f"{source.name}:{number}",
+                    hint="split it",
                 )
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -47,4 +50,4 @@ def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
     hint = "the file may be cut short" if not raw.endswith(b"\n") else "give one JSON object a line"
     if rb"\ud" in raw.lower():
         hint = r"a lone surrogate such as \ud800 is no character; remove it"
-    return FormatError("BX117", f"the line is not JSON: {error}", where=where, hint=hint)
+    return FormatError("BX117", f"the line is not valid JSON: {error}", where=where, hint=hint)

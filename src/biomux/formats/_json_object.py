@@ -37,7 +37,9 @@ def members(
             found = loads(b"{" + raw + b"}", where)
             for key, value in found.items():
                 if not isinstance(value, dict):
-                    raise FormatError("BX113", f"{key!r} is not an object", where=where, hint="check the file's format")
+                    raise FormatError(
+                        "BX113", f"{key!r} must be an object", where=where, hint="check the file's format"
+                    )
         except FormatError as error:
             on_error(error)
             continue
@@ -50,7 +52,7 @@ def _raw_members(source: Source) -> Iterator[tuple[int, bytes]]:
     with source.open() as stream:
         buffer = stream.read(_CHUNK).removeprefix(BOM)
         if not buffer.lstrip().startswith(b"{"):
-            raise FormatError("BX113", "this is not a JSON object", where=source.name, hint="check the file's format")
+            raise FormatError("BX113", "expected a JSON object", where=source.name, hint="check the file's format")
         position = buffer.index(b"{") + 1
         line = 1 + buffer.count(b"\n", 0, position)
         begin, depth = position, 1
@@ -85,7 +87,7 @@ def _raw_members(source: Source) -> Iterator[tuple[int, bytes]]:
             data = stream.read(max(_CHUNK, len(buffer) - begin))
             if not data:
                 raise FormatError(
-                    "BX117", "the file ends inside its object", where=f"{source.name}:{line}", hint="fetch it again"
+                    "BX117", "the file ends inside its object", where=f"{source.name}:{line}", hint="download it again"
                 )
             buffer = buffer[begin:] + data
             position -= begin

@@ -65,7 +65,7 @@ class ReadAs:
     def must_be_taken(self) -> None:
         """An error if there is such an option."""
         if idle := self.not_taken():
-            raise UsageError("BX001", f"no format that was read has an option {idle!r}", hint="leave it out")
+            raise UsageError("BX001", f"none of the formats that were read has an option {idle!r}", hint="leave it out")
 
     def read(self, where: str) -> Iterator[Document]:
         """The documents behind a path, as `formats.read` gives them."""
@@ -93,7 +93,7 @@ def option_pairs(options: list[str] | None) -> dict[str, str]:
     pairs = [option.partition("=") for option in options or ()]
     for name, equals, _ in pairs:
         if not name or not equals:
-            raise UsageError("BX001", f"option {name!r} has no value", hint="write -O NAME=VALUE")
+            raise UsageError("BX001", f"option {name!r} needs a value", hint="write -O NAME=VALUE")
     return {name: value for name, _, value in pairs}
 
 
@@ -119,7 +119,7 @@ def _values(found: Format, options: Mapping[str, str]) -> dict[str, object]:
         if "bool" in kinds and value in ("true", "false"):
             values[name] = value == "true"
         elif "bool" in kinds and "str" not in kinds:
-            raise UsageError("BX001", f"option {name!r} cannot be {value!r}", hint="one of: true, false")
+            raise UsageError("BX001", f"option {name!r} must be true or false, got {value!r}")
         elif "int" in kinds and value.isdecimal():
             values[name] = int(value)
         else:

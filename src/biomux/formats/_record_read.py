@@ -61,7 +61,7 @@ def document_of(fields: Any) -> Document:
     Raises MalformedError, or DocumentError where the object contradicts itself.
     """
     if type(fields) is not dict:
-        raise MalformedError("BX113", "the line is not a JSON object", "give one object a line")
+        raise MalformedError("BX113", "the line must be a JSON object", "write one object per line")
     version = fields.get("biomux")
     if version != VERSION or type(version) is not int:
         raise _wrong_version(version)
@@ -92,7 +92,7 @@ def _span(fields: dict[str, Any]) -> Span:
         raise _missing(error.args[0], "span") from None
     if type(start) is not int or type(end) is not int or type(type_) is not str:
         raise MalformedError(
-            "BX113", "a span's start and end are not integers, or its type no string", "see docs/reference/jsonl.md"
+            "BX113", "a span's start and end must be integers, and its type a string", "see docs/reference/jsonl.md"
         )
     size = len(fields)
     if size == 3:
@@ -134,7 +134,7 @@ def _argument(fields: dict[str, Any]) -> Argument:
         raise _unknown(fields, "argument")
     kind = fields.get("kind", "span")
     if kind not in _KINDS:
-        raise MalformedError("BX113", f"an argument is of kind {kind!r}", f"one of: {', '.join(_KINDS)}")
+        raise MalformedError("BX113", f"an argument has the unknown kind {kind!r}", f"one of: {', '.join(_KINDS)}")
     return Argument(_string(fields, "role", "argument"), _string(fields, "target", "argument"), kind)
 
 
@@ -157,9 +157,7 @@ def _question(fields: dict[str, Any]) -> Question:
         raise _unknown(fields, "question")
     impossible = fields.get("impossible", False)
     if type(impossible) is not bool:
-        raise MalformedError(
-            "BX113", "a question's 'impossible' is neither true nor false", "see docs/reference/jsonl.md"
-        )
+        raise MalformedError("BX113", "a question's 'impossible' must be true or false", "see docs/reference/jsonl.md")
     return Question(
         _string(fields, "id", "question"),
         _string(fields, "text", "question"),
@@ -187,7 +185,7 @@ def _each(fields: dict[str, Any], name: str, build: Callable[[dict[str, Any]], P
         raise _missing(name, "record")
     items = fields[name]
     if type(items) is not list or not {dict}.issuperset(map(type, items)):
-        raise MalformedError("BX113", f"{name!r} is not a list of objects", "see docs/reference/jsonl.md")
+        raise MalformedError("BX113", f"{name!r} must be a list of objects", "see docs/reference/jsonl.md")
     return tuple([build(item) for item in items])
 
 
@@ -199,7 +197,7 @@ def _ranges(fields: dict[str, Any], name: str) -> tuple[Range, ...]:
         ranges = (("", ""),)
     if type(items) is not list or not {int}.issuperset(map(type, chain.from_iterable(ranges))):
         raise MalformedError(
-            "BX113", f"{name!r} is not a list of [start, end] pairs of integers", "see docs/reference/jsonl.md"
+            "BX113", f"{name!r} must be a list of [start, end] pairs of integers", "see docs/reference/jsonl.md"
         )
     return ranges
 
@@ -207,7 +205,7 @@ def _ranges(fields: dict[str, Any], name: str) -> tuple[Range, ...]:
 def _strings(fields: dict[str, Any], name: str) -> tuple[str, ...]:
     items = fields[name]
     if type(items) is not list or not all(type(item) is str for item in items):
-        raise MalformedError("BX113", f"{name!r} is not a list of strings", "see docs/reference/jsonl.md")
+        raise MalformedError("BX113", f"{name!r} must be a list of strings", "see docs/reference/jsonl.md")
     return tuple(items)
 
 
@@ -216,7 +214,7 @@ def _object(fields: dict[str, Any], name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if type(value) is not dict:
-        raise MalformedError("BX113", f"{name!r} is not an object", "see docs/reference/jsonl.md")
+        raise MalformedError("BX113", f"{name!r} must be an object", "see docs/reference/jsonl.md")
     return value
 
 
@@ -226,13 +224,13 @@ def _string(fields: dict[str, Any], name: str, what: str) -> str:
         return value
     if name not in fields:
         raise _missing(name, what)
-    raise MalformedError("BX113", f"{name!r} of a {what} is not a string", "see docs/reference/jsonl.md")
+    raise MalformedError("BX113", f"{name!r} of a {what} must be a string", "see docs/reference/jsonl.md")
 
 
 def _text(value: Any, name: str) -> str | None:
     if value is None or type(value) is str:
         return value
-    raise MalformedError("BX113", f"{name!r} is not a string", "leave it out, or give a string")
+    raise MalformedError("BX113", f"{name!r} must be a string", "leave it out, or give a string")
 
 
 def _integer(fields: dict[str, Any], name: str, what: str) -> int:
@@ -241,13 +239,13 @@ def _integer(fields: dict[str, Any], name: str, what: str) -> int:
         return value
     if name not in fields:
         raise _missing(name, what)
-    raise MalformedError("BX113", f"{name!r} of a {what} is not an integer", "see docs/reference/jsonl.md")
+    raise MalformedError("BX113", f"{name!r} of a {what} must be an integer", "see docs/reference/jsonl.md")
 
 
 def _float(value: Any, name: str) -> float | None:
     if value is None or type(value) is float or type(value) is int:
         return value
-    raise MalformedError("BX113", f"{name!r} is not a number", "leave it out, or give a number")
+    raise MalformedError("BX113", f"{name!r} must be a number", "leave it out, or give a number")
 
 
 def _missing(name: str, what: str) -> MalformedError:
@@ -257,7 +255,7 @@ def _missing(name: str, what: str) -> MalformedError:
 def _unknown(fields: dict[str, Any], what: str) -> MalformedError:
     names = ", ".join(repr(name) for name in sorted(fields.keys() - _FIELDS[what]))
     return MalformedError(
-        "BX113", f"a {what} has the unknown field {names}", "put what is your own into 'metadata' or 'extra'"
+        "BX113", f"a {what} has the unknown field {names}", "put your own values into 'metadata' or 'extra'"
     )
 
 
@@ -271,4 +269,4 @@ def _wrong_version(version: Any) -> MalformedError:
             "the line lacks the field 'biomux', which holds the version",
             'add "biomux": 1, or read objects with an id and a text with --from json',
         )
-    return MalformedError("BX113", f"the version {version!r} is none", 'write "biomux": 1')
+    return MalformedError("BX113", f"the version must be a positive integer, got {version!r}", 'write "biomux": 1')

@@ -143,8 +143,8 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
         if not matches:
             raise UsageError(
                 "BX002",
-                f"nothing matches {text!r}",
-                hint="check the pattern, and quote it so that the shell leaves it alone",
+                f"no file matches {text!r}",
+                hint="check the pattern, and quote it so that the shell does not expand it",
             )
         names: dict[str, None] = {}
         for name in matches:
@@ -155,7 +155,7 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
                 on_unread(error)
         yield from map(Path, listed_files(names, on_left_out=on_left_out))
     else:
-        raise UsageError("BX002", f"there is no file or folder {text!r}", hint="check the path")
+        raise UsageError("BX002", f"no such file or folder: {text!r}", hint="check the path")
 
 
 def stored_size(path: Path) -> int:
@@ -176,9 +176,9 @@ def of_source(error: Exception, source: Source) -> FormatError | DocumentError |
         return FormatError(error.code, error.message, where=source.name, hint=error.hint)
     told = FormatError(
         "BX113",
-        f"the file cannot be read: {type(error).__name__}: {error}",
+        f"cannot read the file: {type(error).__name__}: {error}",
         where=source.name,
-        hint="see whether it is what you think it is",
+        hint="check that the file is what you expect",
     )
     told.__cause__ = error
     return told
@@ -229,7 +229,7 @@ def _whole_lines(source: Source) -> Iterator[bytes]:
             size += data.find(b"\n") if end else len(data)
             if size > MAX_LINE:
                 where = f"{source.name}:{ended + 1}"
-                raise FormatError("BX121", f"line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
+                raise FormatError("BX121", f"the line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
             if not end:
                 waiting.append(data)
                 continue
@@ -265,14 +265,14 @@ def must_be_new(path: Path, *, overwrite: bool, folder: bool = False, ours: Sequ
     if not path.is_dir() and not path.is_file():
         return
     if not overwrite:
-        raise _exists(path, "already exists", hint="replace it with --overwrite, or name another")
+        raise _exists(path, "already exists", hint="replace it with --overwrite, or choose another name")
     if folder is path.is_file():
-        raise _exists(path, f"already exists and is a {'file' if folder else 'folder'}", hint="name another")
+        raise _exists(path, f"already exists and is a {'file' if folder else 'folder'}", hint="choose another name")
     for file in path.rglob("*") if folder else ():
         name = file.relative_to(path).as_posix()
         if (file.is_symlink() or not file.is_dir()) and not any(fnmatchcase(name, pattern) for pattern in ours):
-            message = f"already exists and holds other things: {name}"
-            raise _exists(path, message, hint="name another, or remove it yourself")
+            message = f"already exists and contains other files: {name}"
+            raise _exists(path, message, hint="choose another name, or remove it yourself")
 
 
 def _exists(path: Path, message: str, *, hint: str) -> UsageError:
@@ -288,7 +288,7 @@ def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
     """
     _parent_must_exist(path)
     if path.is_dir():
-        raise UsageError("BX002", "the target is a folder", where=str(path), hint="name a file")
+        raise UsageError("BX002", "cannot write to a folder", where=str(path), hint="name a file")
     must_be_new(path, overwrite=overwrite)
     direct = path.exists() and not path.is_file()
     place = path.resolve() if path.is_symlink() and not direct else path
@@ -303,7 +303,10 @@ def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
         raise
     except OSError as error:
         raise UsageError(
-            "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
+            "BX002",
+            f"cannot write: {error.strerror or error}",
+            where=str(path),
+            hint="check the free space and the permissions",
         ) from error
 
 
@@ -317,13 +320,16 @@ def folder_target(path: Path, *, overwrite: bool = False, ours: Sequence[str] = 
             yield scratch
     except OSError as error:
         raise UsageError(
-            "BX002", f"cannot write: {error.strerror or error}", where=str(path), hint="check space and permissions"
+            "BX002",
+            f"cannot write: {error.strerror or error}",
+            where=str(path),
+            hint="check the free space and the permissions",
         ) from error
 
 
 def _parent_must_exist(path: Path) -> None:
     if not path.absolute().parent.is_dir():
-        raise UsageError("BX002", f"there is no folder {str(path.parent)!r}", hint="make it first")
+        raise UsageError("BX002", f"no such folder: {str(path.parent)!r}", hint="create it first")
 
 
 def _file_sources(path: Path, on_left_out: LeftOut | None, unique_members: bool) -> Iterator[Source]:
@@ -418,7 +424,7 @@ class _Unzipped(io.RawIOBase):
             data = self._packed.read(len(buffer))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise FormatError(
-                "BX112", f"the gzip data is damaged: {error}", where=self._name, hint="fetch it again"
+                "BX112", f"the gzip data is damaged: {error}", where=self._name, hint="download it again"
             ) from error
         buffer[: len(data)] = data
         return len(data)

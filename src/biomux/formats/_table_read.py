@@ -101,9 +101,9 @@ def _record(header: list[str], row: list[str], where: str) -> dict[str, str]:
     if len(row) != len(header):
         raise FormatError(
             "BX113",
-            f"the row has {len(row)} cells, but there are {len(header)} columns",
+            f"the row has {len(row)} cells, but the header has {len(header)}",
             where=where,
-            hint="a cell that holds the delimiter or a line end stands in quotes; "
-            "-O delimiter=C and -O quotes=true say how the table is written",
+            hint="put cells that contain the delimiter or a line break in quotes, "
+            "or say how the table is written with -O delimiter=C and -O quotes=true",
         )
     return dict(zip(header, row, strict=True))

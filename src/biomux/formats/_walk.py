@@ -51,7 +51,7 @@ def ignore_unread(error: UnreadableError) -> None:
 
 
 def unreadable(
-    where: object, reason: OSError | str, *, hint: str = "check the path and permissions"
+    where: object, reason: OSError | str, *, hint: str = "check the path and the permissions"
 ) -> UnreadableError:
     """The error for a file or folder that is there and cannot be read."""
     if isinstance(reason, OSError):

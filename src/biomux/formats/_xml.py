@@ -98,14 +98,14 @@ def _refuse_forbidden(text: str, where: str) -> None:
     if len(text) > MAX_TEXT // 4 and len(text.encode("utf-8", "replace")) > MAX_TEXT:
         raise FormatError(
             "BX120",
-            f"a text is longer than {MAX_TEXT:,} bytes, the most that XML parsers take",
+            f"a text is longer than {MAX_TEXT:,} bytes, the limit of XML parsers",
             where=where,
             hint="split the document, or write to a format that is not XML",
         )
     if found := FORBIDDEN.search(text):
         raise FormatError(
             "BX120",
-            f"character U+{ord(found[0]):04X} at {found.start()} cannot be written as XML",
+            f"character U+{ord(found[0]):04X} at {found.start()} is not allowed in XML",
             where=where,
             hint="remove it, or write to a format that is not XML, such as Biomux's JSON lines",
         )
@@ -116,9 +116,9 @@ def _refuse_declarations(source: Source, root: Element) -> None:
     if subset is not None and subset.entities():  # type: ignore[attr-defined]
         raise FormatError(
             "BX118",
-            "the DOCTYPE declares entities, which are never expanded here",
+            "the DOCTYPE declares entities, which Biomux never expands",
             where=f"{source.name}:{root.sourceline}",
-            hint="expand them first with a tool that you trust, such as xmllint --noent",
+            hint="if you trust the file, expand them first, for instance with xmllint --noent",
         )
 
 
@@ -127,7 +127,7 @@ def _refuse_root(source: Source, root: Element, tags: tuple[str, ...], roots: tu
     if roots and not name.startswith(roots):
         raise FormatError(
             "BX113",
-            f"there is no <{tags[0].rpartition('}')[2]}> in it, and its root is <{name}>",
+            f"there is no <{tags[0].rpartition('}')[2]}> in the file; its root is <{name}>",
             where=f"{source.name}:{root.sourceline}",
             hint="check the file's format",
         )
@@ -139,7 +139,7 @@ def _refuse_references(source: Source, element: Element) -> None:
     for reference in element.iter(etree.Entity):
         raise FormatError(
             "BX118",
-            f"the text uses the entity {reference.text}, and the DTD that may declare it is not read",
+            f"the text uses the entity {reference.text}, and Biomux does not read the DTD that may declare it",
             where=f"{source.name}:{element.sourceline}",
             hint="write the character itself",
         )
@@ -151,12 +151,20 @@ def _not_well_formed(source: Source, error: XMLSyntaxError, log: _ListErrorLog |
     message = logged.message if logged is not None else (error.msg or "not well-formed")
     where = f"{source.name}:{(logged.line if logged is not None else error.lineno) or 1}"
     if "encoding" in message.lower() or "not proper utf-8" in message.lower():
-        return FormatError("BX111", f"bytes are not in the stated encoding: {message}", where=where, hint="convert it")
+        return FormatError(
+            "BX111",
+            f"the file is not in the encoding that it declares: {message}",
+            where=where,
+            hint="convert it to UTF-8",
+        )
     if "entity" in message.lower() and any(word in message.lower() for word in ("loop", "amplification", "nesting")):
         told = f"the DOCTYPE declares entities that expand without end: {message}"
         return FormatError("BX118", told, where=where, hint="do not trust this file")
     return FormatError(
-        "BX117", f"the XML is not well-formed: {message}", where=where, hint="the file may be cut short; fetch it again"
+        "BX117",
+        f"the XML is not well-formed: {message}",
+        where=where,
+        hint="the file may be truncated: download it again",
     )
 
 

@@ -56,9 +56,7 @@ def _pair(source: Source) -> tuple[Source, Source]:
     name = source.plain_name
     stem, dot, suffix = name.rpartition(".")
     if suffix not in ("ann", "txt") or not dot:
-        raise FormatError(
-            "BX113", "this is neither an .ann nor a .txt file", where=source.name, hint="name one of them"
-        )
+        raise FormatError("BX113", "expected an .ann or a .txt file", where=source.name, hint="name one of the two")
     other = source.companion(f"{stem}.{'txt' if suffix == 'ann' else 'ann'}")
     if other is None:
         raise FormatError(
@@ -121,12 +119,14 @@ class _Reading:
         match = _PLACE.fullmatch(columns[1]) if len(columns) > 1 else None
         if match is None:
             raise FormatError(
-                "BX113", "a T line has no type and offsets", where=where, hint="write T1, TAB, Type 7 13, TAB, text"
+                "BX113", "a T line needs a type and offsets", where=where, hint="write T1, TAB, Type 7 13, TAB, text"
             )
         if len(columns) < 3:
-            raise FormatError("BX116", "a T line has no text", where=where, hint="add a TAB and the mention")
+            raise FormatError(
+                "BX116", "a T line needs the text of the mention", where=where, hint="add a TAB and the text"
+            )
         if columns[0] in self.spans:
-            raise FormatError("BX113", f"there are two {columns[0]!r}", where=where, hint="number them anew")
+            raise FormatError("BX113", f"the id {columns[0]!r} is used twice", where=where, hint="number them again")
         ranges: list[Range] = []
         for piece in match[2].split(";"):
             start, end = map(int, piece.split(" "))
@@ -167,7 +167,7 @@ class _Reading:
                 hint="write R1, TAB, Type Arg1:T1 Arg2:T2, or E1, TAB, Type:T3 Theme:T1",
             )
         if columns[0] in self.links:
-            raise FormatError("BX113", f"there are two {columns[0]!r}", where=where, hint="number them anew")
+            raise FormatError("BX113", f"the id {columns[0]!r} is used twice", where=where, hint="number them again")
         arguments = [(role, target) for role, _, target in ends]
         kind = arguments[0][0] if event else parts[0]
         if event:

@@ -74,7 +74,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
         on_error(
             FormatError(
                 "BX113",
-                f"entities or relations speak of {pmid!r}, which has no abstract",
+                f"there are entities or relations for {pmid!r}, but no abstract",
                 where=source.name,
                 hint="check that the files belong together",
             )
@@ -150,7 +150,10 @@ def _relations(pmid: str, beside: _Beside) -> tuple[Relation, ...]:
 def _span(row: list[str], where: str) -> Span:
     if not (row[3].isdecimal() and row[4].isdecimal()):
         raise FormatError(
-            "BX113", f"{row[3]!r} and {row[4]!r} are not offsets", where=where, hint="give whole numbers from 0"
+            "BX113",
+            f"offsets must be whole numbers from 0, got {row[3]!r} and {row[4]!r}",
+            where=where,
+            hint="correct them",
         )
     return Span(int(row[3]), int(row[4]), row[2], id=row[1])
 
@@ -168,7 +171,7 @@ def _arguments(cells: list[str], where: str) -> tuple[Argument, ...]:
 def _document(row: list[str], beside: _Beside, seen: set[str], where: str) -> Document:
     pmid, title, abstract = row
     if pmid in seen:
-        raise FormatError("BX113", f"there are two abstracts {pmid!r}", where=where, hint="remove one")
+        raise FormatError("BX113", f"the abstract {pmid!r} occurs twice", where=where, hint="remove one")
     seen.add(pmid)
     text = f"{title} {abstract}"
     rows = [(f"{beside.entities.name}:{line}", row) for line, *row in beside.of("entities", pmid)]

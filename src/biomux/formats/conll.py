@@ -179,7 +179,9 @@ def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
     if sentence.problem is not None:
         return
     if not columns[0]:
-        sentence.problem = FormatError("BX113", "the token is empty", where=where, hint="give a token before the TAB")
+        sentence.problem = FormatError(
+            "BX113", "the token must not be empty", where=where, hint="give a token before the TAB"
+        )
     elif len(columns) == 1:
         sentence.problem = FormatError(
             "BX116", f"the token {_short(columns[0])} has no tag", where=where, hint="give token, TAB, tag"
@@ -189,7 +191,7 @@ def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
             "BX113",
             f"the line has {len(columns)} columns",
             where=where,
-            hint="give 2 to 4, the token first, the tag last",
+            hint="give 2 to 4, with the token first and the tag last",
         )
 
 
@@ -297,7 +299,7 @@ def _check_scheme(sentence: _Sentence, tags: list[_Tag], scheme: str, file: str)
                 "BX113",
                 f"{_short(tag)} cannot follow here in {_scheme_name(scheme)}",
                 where=f"{file}:{sentence.line + min(offset, len(tags) - 1)}",
-                hint="leave the scheme to be told from the tags, or repair them",
+                hint="leave out the scheme so that it is recognised, or correct the tags",
             )
         is_open = prefix in (_BEGIN, _GO_ON)
         inside = kind
@@ -313,7 +315,7 @@ def _short(text: str) -> str:
 
 def _choice(name: str, value: str, allowed: Iterable[str]) -> None:
     if value not in allowed:
-        raise UsageError("BX001", f"{name} cannot be {value!r}", hint=f"one of: {', '.join(allowed)}")
+        raise UsageError("BX001", f"{name} must be one of {', '.join(allowed)}, got {value!r}")
 
 
 def _sniff(name: str, head: bytes) -> bool:

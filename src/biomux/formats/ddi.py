@@ -59,7 +59,7 @@ def read(
 ) -> Iterator[Document]:
     """The document of the file."""
     if mismatch not in ("error", "keep"):
-        raise UsageError("BX001", f"there is no mismatch={mismatch!r}", hint="one of: error, keep")
+        raise UsageError("BX001", f"mismatch must be error or keep, got {mismatch!r}")
     found = False
     for element in elements(source, "document"):
         found = True
@@ -110,7 +110,7 @@ def _span(element: Element, sentence: _Sentence, where: str, mismatch: Mismatch)
             "BX115",
             f"the entity's text is {stated!r}, but {told!r} stands at its offsets",
             where=where,
-            hint="correct it, or take it as its offsets say with -O mismatch=keep",
+            hint="correct it, or trust the offsets with -O mismatch=keep",
         )
     fragments = tuple((sentence.at + start, sentence.at + end) for start, end in places)
     return Span(
@@ -125,7 +125,9 @@ def _span(element: Element, sentence: _Sentence, where: str, mismatch: Mismatch)
 
 def _places(offsets: str, size: int, where: str) -> list[Range]:
     if not _OFFSETS.fullmatch(offsets):
-        raise FormatError("BX113", f"{offsets!r} is not a charOffset", where=where, hint="write 0-6, or 0-6;10-12")
+        raise FormatError(
+            "BX113", f"charOffset must look like 0-6 or 0-6;10-12, got {offsets!r}", where=where, hint="correct it"
+        )
     pairs = [part.split("-") for part in offsets.split(";")]
     places = sorted((int(first), int(last) + 1) for first, last in pairs)
     ordered = all(left[1] <= right[0] for left, right in pairwise(places))
@@ -143,7 +145,9 @@ def _relation(element: Element, where: str) -> Relation:
     name = _attribute(element, "id", where)
     ddi = _attribute(element, "ddi", where)
     if ddi not in ("true", "false"):
-        raise FormatError("BX113", f"ddi is {ddi!r}", where=f"{where} (pair {name!r})", hint="write true or false")
+        raise FormatError(
+            "BX113", f"ddi must be true or false, got {ddi!r}", where=f"{where} (pair {name!r})", hint="correct it"
+        )
     kind = element.get("type") or UNSPECIFIED
     arguments = tuple(Argument(role, _attribute(element, role, where)) for role in ("e1", "e2"))
     return Relation(kind if ddi == "true" else NONE, arguments, id=name)

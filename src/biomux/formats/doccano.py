@@ -53,7 +53,7 @@ def read(
 ) -> Iterator[Document]:
     """One document a line; called `<stem>:<line>` where there is no id."""
     if offsets not in ("characters", "utf16"):
-        raise UsageError("BX001", f"there are no offsets {offsets!r}", hint="one of: characters, utf16")
+        raise UsageError("BX001", f"offsets must be characters or utf16, got {offsets!r}")
     return _read(source, on_error, utf16=offsets == "utf16")
 
 
@@ -107,7 +107,7 @@ def _document(value: Any, default: str, where: str, *, utf16: bool) -> Document:
 
 def _span(item: Any, where: str) -> Span:
     if not isinstance(item, list) or len(item) != 3:
-        raise FormatError("BX113", "a label is not [start, end, type]", where=where, hint='write [0, 4, "GENE"]')
+        raise FormatError("BX113", "a label must be [start, end, type]", where=where, hint='write [0, 4, "GENE"]')
     start, end = (of_kind(offset, int, "an offset", where) for offset in item[:2])
     return Span(start, end, of_kind(item[2], str, "a type", where))
 

@@ -133,7 +133,7 @@ def _article(document: Document, on_loss: Callable[[Loss], None]) -> str:
     if back.id != document.id:
         raise FormatError(
             "BX120",
-            "an id that is empty, or begins or ends with blanks, cannot be an article's",
+            "the id of an article must not be empty or begin or end with spaces",
             where=f"document {document.id!r}",
             hint="give the document another id",
         )

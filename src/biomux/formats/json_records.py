@@ -73,7 +73,7 @@ def read(
         where = f"{source.name}:{number}"
         try:
             if not isinstance(value, dict):
-                raise FormatError("BX113", "this is not an object", where=where, hint="give objects with a text each")
+                raise FormatError("BX113", "expected a JSON object", where=where, hint="give objects with a text each")
             found = columns.document(
                 value, default=f"{source.stem}:{number}", where=where, text=text, id=id, what="key"
             )

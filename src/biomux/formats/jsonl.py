@@ -61,7 +61,7 @@ def line(document: Document) -> bytes:
     except TypeError as error:
         raise FormatError(
             "BX120",
-            f"cannot be written as JSON: {error}",
+            f"cannot write as JSON: {error}",
             where=f"document {document.id!r}",
             hint="text must be free of lone surrogates, and metadata must be JSON with integers of at most 64 bits",
         ) from None

@@ -193,7 +193,7 @@ class _Parts:
             "BX115",
             f"a region's text is {said!r}, but the text at {start}..{end} is {self._text[max(start, 0) : max(end, 0)]!r}",
             where=self._where,
-            hint="the task's text has been changed after it was annotated; export both again",
+            hint="the task's text was changed after it was annotated; export both again",
         )
 
     def _relation(self, result: dict[str, Any], head: str | None) -> Relation:
@@ -210,7 +210,7 @@ class _Parts:
 def _score(result: dict[str, Any], where: str) -> float | None:
     score = result.get("score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-        raise FormatError("BX113", "a score is not a number", where=where, hint="leave it out, or give a number")
+        raise FormatError("BX113", "a score must be a number", where=where, hint="leave it out, or give a number")
     return score
 
 

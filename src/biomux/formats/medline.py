@@ -127,7 +127,7 @@ def _citation(document: Document, on_loss: Callable[[Loss], None]) -> str:
     if not document.id or document.id != document.id.strip():
         raise FormatError(
             "BX120",
-            "an id that is empty, or begins or ends with blanks, cannot be a PMID",
+            "a PMID must not be empty or begin or end with spaces",
             where=f"document {document.id!r}",
             hint="give the document another id",
         )

@@ -82,7 +82,7 @@ def _document(fields: _Fields, where: str) -> Document:
         values.setdefault(tag, value.strip())
     name = values.get("PMID", "")
     if not name:
-        raise FormatError("BX116", "a citation has no PMID", where=where, hint="add a line 'PMID- ' and the number")
+        raise FormatError("BX116", "the citation has no PMID", where=where, hint="add a line 'PMID- ' and the number")
     parts = [(kind, values[tag]) for tag, kind in _TEXTS if values.get(tag)]
     text, ranges = join((part for _, part in parts), "\n")
     passages = tuple(Passage(start, end, kind) for (start, end), (kind, _) in zip(ranges, parts, strict=True))

@@ -149,7 +149,7 @@ def _columns(row: list[str], asked: Mapping[str, str | int | None], has_header: 
         if role not in at:
             raise FormatError(
                 "BX116",
-                f"no column of {row[:8]} is known as {role!r}",
+                f"cannot find the column {role!r} among {row[:8]}",
                 where=where,
                 hint=f"name it: {role}=COLUMN, by header or by position from 0",
             )
@@ -163,7 +163,7 @@ def _position(row: list[str], role: str, name: str | int, has_header: bool, wher
         return row.index(name)
     if isinstance(name, int) or name.isdigit():
         if int(name) < 0:
-            raise UsageError("BX001", f"the column for {role!r} is {name}", hint="positions are counted from 0")
+            raise UsageError("BX001", f"the column for {role!r} must be 0 or more, got {name}")
         if int(name) < len(row):
             return int(name)
     raise FormatError(
@@ -217,7 +217,9 @@ def _number(text: str, where: str) -> float | None:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise FormatError("BX113", f"the score {text!r} is not a number", where=where, hint="give a number like 2.5")
+        raise FormatError(
+            "BX113", f"the score must be a number such as 2.5, got {text!r}", where=where, hint="correct it"
+        )
     return number
 
 
@@ -231,7 +233,7 @@ def _metadata_columns(document: Document) -> list[str]:
 def _cells(document: Document, keys: list[str], on_loss: Callable[[Loss], None]) -> list[str | None]:
     if document.pair is None:
         raise FormatError(
-            "BX120", "there is no second text", where=f"document {document.id!r}", hint="write to jsonl instead"
+            "BX120", "pairs need a second text", where=f"document {document.id!r}", hint="write to jsonl instead"
         )
     report_losses(document, HOLDS | {"metadata"}, on_loss)
     report_label_parts(document, on_loss, value=True)

@@ -64,7 +64,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
                 "BX113",
                 f"the Parquet file is damaged: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
                 where=source.name,
-                hint="fetch or write it again",
+                hint="download or write it again",
             ) from None
 
 
@@ -91,7 +91,9 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow.parquet
     except ImportError:
         raise UsageError(
-            "BX003", "Parquet needs pyarrow, which is not installed", hint="pip install 'biomux[parquet]'"
+            "BX003",
+            "reading and writing Parquet needs pyarrow, which is not installed",
+            hint="pip install 'biomux[parquet]'",
         ) from None
     return pyarrow, pyarrow.parquet
 
@@ -167,7 +169,7 @@ def _row(document: Document) -> dict[str, Any]:
     except TypeError as error:
         raise FormatError(
             "BX120",
-            f"cannot be written: {error}",
+            f"cannot write the document: {error}",
             where=f"document {document.id!r}",
             hint="text must be free of lone surrogates, and metadata must be JSON with integers of at most 64 bits",
         ) from None
@@ -227,7 +229,7 @@ def _document(row: dict[str, Any], where: str) -> Document:
         raise FormatError(code, error.message, where=f"{where} ({error.where})", hint=error.hint) from None
     except (KeyError, TypeError):
         hint = "see the columns of biomux.formats.parquet"
-        raise FormatError("BX113", "a column has another type than it should", where=where, hint=hint) from None
+        raise FormatError("BX113", "a column has the wrong type", where=where, hint=hint) from None
 
 
 def _check_version(metadata: dict[bytes, bytes], name: str) -> None:

@@ -107,7 +107,9 @@ def _span(item: Any, text: str, tokens: Sequence[Range], where: str) -> Span:
     start, end = _place(item, where)
     score = item.get("score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-        raise FormatError("BX113", "a span's score is not a number", where=where, hint="leave it out, or give a number")
+        raise FormatError(
+            "BX113", "a span's score must be a number", where=where, hint="leave it out, or give a number"
+        )
     said = optional(item, "text", str, where)
     if said is not None and said != text[start:end]:
         raise FormatError(

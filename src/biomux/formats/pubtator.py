@@ -91,7 +91,7 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
         if columns[0] != name:
             error = FormatError(
                 "BX113",
-                f"a line of {columns[0]!r:.80} stands among those of {name!r:.80}",
+                f"a line of document {columns[0]!r:.80} stands among those of {name!r:.80}",
                 where=where,
                 hint="put an empty line between documents",
             )
@@ -111,7 +111,9 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
             parts.append(part[1:])
     where = f"{file}:{block[0][0]}"
     if name is None or not any(given in _TITLES for given, _ in parts):
-        raise FormatError("BX116", "there is no title line", where=where, hint="begin a document with ID|t|title")
+        raise FormatError(
+            "BX116", "the document has no title line", where=where, hint="begin a document with ID|t|title"
+        )
     parts.sort(key=lambda part: part[0] not in _TITLES)
     text, passages = _laid_out(parts)
     spans: list[Span] = []

@@ -48,7 +48,7 @@ def read(
         return _lines(source, on_error)
     if by == "paragraph":
         return _paragraphs(source, on_error)
-    raise UsageError("BX001", f"text cannot be read by {by!r}", hint="one of: file, line, paragraph")
+    raise UsageError("BX001", f"by must be file, line or paragraph, got {by!r}")
 
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
@@ -109,7 +109,7 @@ def _decoded(source: Source, on_error: Callable[[FormatError], None]) -> Iterato
             number += 1
             where = f"{source.name}:{number}"
             if len(raw) > MAX_LINE:
-                raise FormatError("BX121", f"line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
+                raise FormatError("BX121", f"the line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
             try:
                 line = decode(raw.removeprefix(BOM) if number == 1 else raw, where)
             except FormatError as error:
@@ -125,7 +125,7 @@ def _encoded(document: Document) -> bytes:
     except UnicodeEncodeError as error:
         raise FormatError(
             "BX120",
-            f"character {error.start} is half a surrogate pair, which UTF-8 cannot hold",
+            f"character {error.start} is half of a surrogate pair, which UTF-8 cannot represent",
             where=f"document {document.id!r}",
             hint="repair the text",
         ) from None

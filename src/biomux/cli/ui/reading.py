@@ -69,7 +69,7 @@ class CountingReader:
                     count += 1
                     self.on_error(error)
         if not count:
-            raise UsageError("BX002", f"there is no file in {', '.join(map(repr, wheres))}", hint="check the paths")
+            raise UsageError("BX002", f"no files found in {', '.join(map(repr, wheres))}", hint="check the paths")
         self._tell_passed_over()
         if self._about:
             note(f"left out {len(self._about):,}, about the others: {_first(self._about)}")

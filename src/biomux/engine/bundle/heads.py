@@ -157,9 +157,9 @@ def calibration(
 def _curve(rows: list[Any], where: str) -> Curve:
     for row in rows:
         if not isinstance(row, list) or len(row) != 2 or any(type(one) not in (int, float) for one in row):
-            raise BundleError("BX513", "a threshold is not a score with a precision", where=where, hint=HINT)
+            raise BundleError("BX513", "a threshold must be a score with a precision", where=where, hint=HINT)
         if not all(0 <= one <= 1 for one in row):
-            raise BundleError("BX513", "a threshold or precision lies outside 0..1", where=where, hint=HINT)
+            raise BundleError("BX513", "thresholds and precisions must lie between 0 and 1", where=where, hint=HINT)
     if rows != sorted(rows):
-        raise BundleError("BX513", "the thresholds do not rise", where=where, hint=HINT)
+        raise BundleError("BX513", "thresholds must be in rising order", where=where, hint=HINT)
     return tuple((float(score), float(precision)) for score, precision in rows)

@@ -76,7 +76,7 @@ class ProtobufReader:
             number, wire = tag >> 3, tag & 7
             field = fields.get(number)
             if field is None:
-                self.refuse("BX521", f"{what} has a field {number}, which is not known here")
+                self.refuse("BX521", f"{what} has a field {number}, which is unknown")
             if field.refused is not None:
                 self.refuse(field.refused, f"{what} has {field.name}")
             if wire == 0:
@@ -119,7 +119,7 @@ class ProtobufReader:
                     self.refuse("BX520", "a number is written longer than it is")
                 return value, index + 1
             shift += 7
-        self.refuse("BX520", "a number does not end")
+        self.refuse("BX520", "a number is cut short")
 
     def text(self, place: Place | None, *, longest: int) -> str:
         """The text at a place, "" for None."""

@@ -127,9 +127,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a bundle, checked."""
     path = folder / MANIFEST
     if not path.exists() and not path.is_symlink():
-        raise BundleError(
-            "BX501", "there is no bundle here", where=str(folder), hint="name a folder that `biomux export` made"
-        )
+        raise BundleError("BX501", "not a bundle", where=str(folder), hint="name a folder that `biomux export` made")
     whole = Fields.of(parse(_bytes(folder, MANIFEST, LARGEST_MANIFEST), str(path)), where=str(path), code="BX510")
     stated = whole.values.get("format"), whole.values.get("version")
     if stated != (FORMAT, VERSION) or type(stated[1]) is not int:
@@ -158,7 +156,7 @@ def read_file(folder: Path, name: str, manifest: Manifest) -> bytes:
     size, sha256 = manifest.files[name]
     content = _bytes(folder, name, size)
     if len(content) != size or hashlib.sha256(content).hexdigest() != sha256:
-        raise BundleError("BX503", f"{name} is not what the manifest says", where=str(folder), hint=HINT)
+        raise BundleError("BX503", f"{name} differs from the manifest", where=str(folder), hint=HINT)
     return content
 
 
@@ -193,10 +191,10 @@ def _bytes(folder: Path, name: str, largest: int) -> bytes:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise BundleError("BX508", f"{name} is no ordinary file", where=str(folder), hint=HINT)
+                raise BundleError("BX508", f"{name} is not a regular file", where=str(folder), hint=HINT)
             if found.st_size > largest and name == MANIFEST:
                 raise BundleError(
-                    "BX509", f"{name} has more than {largest} bytes, which is the limit", where=str(folder), hint=HINT
+                    "BX509", f"{name} is larger than the limit of {largest} bytes", where=str(folder), hint=HINT
                 )
             with os.fdopen(descriptor, "rb", closefd=False) as stream:
                 return stream.read(largest + 1)

@@ -36,24 +36,24 @@ def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> 
     """Refuse a tokenizer that is not of the allowed parts, that cuts or pads, or whose tokens the encoder does not have."""
     whole = parse(content, where)
     if not isinstance(whole, dict):
-        _refuse("BX516", "this is no tokenizer", where)
+        _refuse("BX516", "not a tokenizer", where)
     for part, allowed in PARTS.items():
         for found in _types(whole.get(part), _SEQUENCES.get(part), where):
             if found not in allowed:
                 _refuse("BX516", f"a {part} of type {str(found)[:80]!r} is not allowed", where)
     if whole.get("truncation") is not None or whole.get("padding") is not None:
-        _refuse("BX517", "the tokenizer cuts texts short, or pads them", where)
+        _refuse("BX517", "the tokenizer truncates or pads texts", where)
     model = whole["model"]
     tokens, added = model.get("vocab"), whole.get("added_tokens", [])
     if not isinstance(tokens, dict) or not isinstance(added, list) or len(added) > MOST_ADDED:
-        _refuse("BX516", "there is no vocabulary, or too much was added to it", where)
+        _refuse("BX516", "the vocabulary is missing, or too many tokens were added to it", where)
     if type(longest := model.get("max_input_chars_per_word", 100)) is not int or not 1 <= longest <= LONGEST_WORD:
-        _refuse("BX516", f"words of more than {LONGEST_WORD} characters would be cut into tokens", where)
+        _refuse("BX516", f"the tokenizer would split words of more than {LONGEST_WORD} characters", where)
     indices = list(tokens.values()) + [one.get("id") if isinstance(one, dict) else None for one in added]
     if any(type(index) is not int for index in indices) or any(len(token) > LONGEST_PIECE for token in tokens):
         _refuse("BX516", "a token has no index, or is too long", where)
     if not tokens or min(indices) < 0 or max(indices) >= vocabulary:
-        _refuse("BX518", f"a token lies outside the {vocabulary} of the encoder", where)
+        _refuse("BX518", f"a token lies outside the encoder's vocabulary of {vocabulary}", where)
 
 
 def build(content: bytes, *, where: str = "tokenizer.json") -> Tokenizer:
@@ -66,7 +66,7 @@ def build(content: bytes, *, where: str = "tokenizer.json") -> Tokenizer:
         raise
     except BaseException as error:  # the library raises bare Exception, and its panics are no Exception
         said = " ".join(str(error).split())[:200]
-        raise BundleError("BX516", f"the tokenizer cannot be built: {said}", where=where, hint=HINT) from None
+        raise BundleError("BX516", f"cannot build the tokenizer: {said}", where=where, hint=HINT) from None
 
 
 def _types(part: Any, sequence: str | None, where: str) -> list[str | None]:
@@ -74,7 +74,7 @@ def _types(part: Any, sequence: str | None, where: str) -> list[str | None]:
     if part is None:
         return [None]
     if not isinstance(part, dict):
-        _refuse("BX516", "a part of the tokenizer is no object", where)
+        _refuse("BX516", "a part of the tokenizer is not an object", where)
     inner = part.get(sequence) if sequence is not None and part.get("type") == "Sequence" else None
     if isinstance(inner, list):
         return [one.get("type") if isinstance(one, dict) else "?" for one in inner]
