@@ -90,6 +90,20 @@ def test_a_type_carries_to_every_later_short_form() -> None:
     assert carried.spans[0] == source
 
 
+def test_a_definition_says_more_than_a_vote() -> None:
+    text = "Androgen receptor (AR) binds. AR moves."
+    voted = Span(30, 32, "gene", score=0.4, extra={"from": "consistency"})
+    carried = abbreviations.carry(Document("1", text, spans=(gene(text, "Androgen receptor", score=0.9), voted)))
+    assert [(span.start, span.score, span.extra) for span in carried.spans[1:]] == [
+        (19, 0.9, {"from": "abbreviation"}),
+        (30, 0.9, {"from": "abbreviation"}),
+    ]
+    both = Document(
+        "1", text, spans=(gene(text, "Androgen receptor"), voted, Span(30, 32, "gene", score=0.6, head="b"))
+    )
+    assert [span.score for span in abbreviations.carry(both).spans[2:]] == [0.4, 0.6]
+
+
 def test_a_span_of_the_type_stays_and_one_of_another_type_does_not_hinder() -> None:
     text = "Androgen receptor (AR) binds. AR moves. AR stays."
     spans = (gene(text, "Androgen receptor"), Span(30, 32, "gene", score=0.1), Span(40, 42, "disease"))

@@ -48,7 +48,8 @@ def carry(document: Document) -> Document:
     """The document with each long form's types given to the occurrences of its short form, from its definition on.
 
     A span counts as the long form's if it ends where that ends and begins there or earlier ("human tumor necrosis factor"). An
-    occurrence that overlaps a span of the same type is left alone. Where a short form is defined again, the new meaning holds from there.
+    occurrence that overlaps a span of the same type is left alone, unless only a vote put it there (`engine.consistency`): a definition says more.
+    Where a short form is defined again, the new meaning holds from there.
     """
     text = document.text
     carried: dict[str, list[tuple[int, list[Span]]]] = {}
@@ -58,17 +59,25 @@ def carry(document: Document) -> Document:
     if not any(sources for meanings in carried.values() for _, sources in meanings):
         return document
     taken: dict[str, list[Range]] = {}
+    voted: set[tuple[int, int, str]] = set()
+    read: set[tuple[int, int, str]] = set()
     for span in document.spans:
         taken.setdefault(span.type, []).extend(span.ranges)
+        (voted if span.extra.get("from") == "consistency" else read).add((span.start, span.end, span.type))
+    voted -= read  # another head may have read the same there
     covered = {name: _Cover(ranges) for name, ranges in taken.items()}
     new: list[Span] = []
+    replaced: set[tuple[int, int, str]] = set()
     for start, end in occurrences(text, carried):
         given: set[str] = set()
         for source in _meaning(carried[text[start:end]], start):
-            if source.type not in given and not covered[source.type].overlaps(start, end):
+            place = (start, end, source.type)
+            if source.type not in given and (place in voted or not covered[source.type].overlaps(start, end)):
+                replaced.add(place)
                 given.add(source.type)
                 new.append(_carried(source, start, end))
-    spans = sorted((*document.spans, *new), key=lambda span: (span.start, span.end))
+    kept = [span for span in document.spans if (span.start, span.end, span.type) not in replaced]
+    spans = sorted((*kept, *new), key=lambda span: (span.start, span.end))
     return replace(document, spans=tuple(spans)) if new else document
 
 
