@@ -288,7 +288,7 @@ def _stream(
     writer(annotated())
     sys.stdout.flush()
     tally.failed = failures.count
-    losses.report()
+    _tell_losses(losses, settings)
     _tell_unread(inputs)
     tell(
         tally, tally.words, time.perf_counter() - begun, by_type=way != "terminal", unwritten=losses.spans
@@ -363,7 +363,7 @@ def _job(
         note(f"resumed a stopped run: {_count(kept, 'part was', 'parts were')} already done")
     elif not words and tally.words:
         note("already finished: nothing to do")
-    losses.report()
+    _tell_losses(losses, settings)
     _tell_unread(inputs)
     tell(tally, words, seconds, unwritten=losses.spans)
     if tally.failed:
@@ -403,6 +403,12 @@ class _Failures:
             note(f"failed: {sentence(error)}")
         elif self.count == SHOWN + 1:
             note("failed: more, not shown one by one")
+
+
+def _tell_losses(losses: Losses, settings: Settings) -> None:
+    losses.report()
+    if "overlaps" in losses.counts and not settings.query.resolve:
+        note("of entities that overlap the longest were written, whatever their type; --resolve chooses by type")
 
 
 def _tell_unread(inputs: Inputs) -> None:
