@@ -150,7 +150,7 @@ def test_tasks_of_several_kinds_share_an_encoder(directory: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("tasks", "said"),
     [
-        ({"x": {"corpus": "bc5cdr", "kind": "taging"}}, "no kind of task 'taging'"),
+        ({"x": {"corpus": "bc5cdr", "kind": "taging"}}, "unknown kind of task 'taging'"),
         ({"x": {"corpus": "bc5cdr", "settings": {"colour": 1}}}, "colour"),
         ({"x": {"kind": "auxiliary", "of": "y", "settings": {"which": "has"}}}, "no tagging task 'y'"),
         ({"x": {"kind": "tagging"}}, "corpus"),
