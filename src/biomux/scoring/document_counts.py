@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from biomux.scoring.spans import SpanScores
-
 
 @dataclass(frozen=True, slots=True)
 class DocumentCounts:
@@ -27,23 +25,6 @@ class DocumentCounts:
     ids: tuple[str, ...]
     types: tuple[str, ...]
     counts: NDArray[np.int64]
-
-
-def count_row(id: str, scores: SpanScores) -> dict[str, Any]:
-    """One document's row, from `score_each`.
-
-    >>> from biomux.scoring.counts import Counts, Table
-    >>> from biomux.scoring.spans import SpanScores
-    >>> count_row("1", SpanScores(1, {"strict": Table({"gene": Counts(3, 1, 0)})}))
-    {'id': '1', 'counts': {'strict': {'gene': [3, 1, 0]}}}
-    """
-    return {
-        "id": id,
-        "counts": {
-            matching: {name: [counts.tp, counts.fp, counts.fn] for name, counts in table.types.items()}
-            for matching, table in scores.tables.items()
-        },
-    }
 
 
 def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "strict") -> DocumentCounts:

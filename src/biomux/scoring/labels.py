@@ -1,7 +1,7 @@
 """Classes scored: one a document (relation, inference, topic), or several.
 
 >>> scores = score_labels([("yes", "yes"), ("no", "yes"), ("no", "no"), ("yes", "no")])
->>> scores.accuracy, scores.binary("yes").f1
+>>> scores.accuracy, scores.table().types["yes"].f1
 (0.5, 0.5)
 """
 
@@ -68,10 +68,6 @@ class LabelScores:
                 spreads[name] = spreads.get(name, Spread()) + _products(counts, number)
             spread += _products(sum(each.values(), Counts()), number)
         return Table(dict(sorted(types.items())), dict(sorted(spreads.items())), spread)
-
-    def binary(self, positive: str) -> Counts:
-        """Counts of one class against all others."""
-        return self.table().types.get(positive, Counts())
 
     def to_json(self, *, negative: Collection[str] = ()) -> dict[str, Any]:
         """Accuracy, micro over positive classes, macro and classes, as plain JSON."""

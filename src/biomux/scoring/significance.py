@@ -120,11 +120,6 @@ def interval(
     return _interval(rows, statistic_of(metric, rows.shape[1:]), samples, seed, level)
 
 
-def interval_of_mean(values: ArrayLike, *, samples: int = 1000, seed: int = 0, level: float = 0.95) -> Interval:
-    """The bootstrap interval of the mean of one value a document (right or not, an answer's F1)."""
-    return _interval(_with_ones(values), mean_of, samples, seed, level)
-
-
 def compare(
     first: ArrayLike, second: ArrayLike, *, metric: str = "f1", samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Comparison:

@@ -64,10 +64,6 @@ class Units:
         """A range of characters, in units."""
         return self.of(chars[0]), self.of(chars[1])
 
-    def char_range(self, units: Range) -> Range:
-        """A range of units, in characters."""
-        return self.char(units[0]), self.char(units[1])
-
     def _outside(self, offset: int, size: int, name: str) -> DocumentError:
         return DocumentError(
             "BX103",
