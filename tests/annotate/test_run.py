@@ -538,7 +538,7 @@ def test_a_run_whose_runtime_is_gone_says_so(source: Path, tmp_path: Path, monke
     bundle = str(tiny.bundle(tmp_path / "bundle"))
     stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle, runtime="openvino"))
     monkeypatch.setattr(runtimes, "installed", lambda: False)
-    with pytest.raises(UsageError, match=r"BX003.*begun with openvino.*not installed.*pip install.*--restart"):
+    with pytest.raises(UsageError, match=r"BX003.*started with openvino.*not installed.*pip install.*--restart"):
         annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
 
 

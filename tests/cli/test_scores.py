@@ -71,7 +71,7 @@ def test_a_bundle_is_evaluated_and_compared_with_itself(
 
 def test_what_cannot_be_evaluated_is_told(bundle: Path, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for line, said in (
-        (["craft"], "no head answers"),
+        (["craft"], "no head of the model can be scored"),
         (["bc5cdr", "--heads", "x"], "no head 'x'"),
         (["bc5cdr", "--heads", "drugs", "--types", "gene"], "cannot use both --heads and --types"),
         (["bc5cdr", "--map", "Chemical"], "no pair of types"),
@@ -177,7 +177,7 @@ def test_a_card_needs_a_bundle_and_notes_need_a_card(
     notes = tmp_path / "notes.md"
     notes.write_text("x")
     assert run(["evaluate", str(run_folder), "bc5cdr", "--corpora", str(root), "--card"]) == 2
-    assert "no bundle with a card" in capsys.readouterr().err
+    assert "not a bundle with a model card" in capsys.readouterr().err
     assert run(["evaluate", str(bundle), "bc5cdr", "--corpora", str(root), "--notes", str(notes)]) == 2
     assert "add --card" in capsys.readouterr().err
 

@@ -164,7 +164,7 @@ def test_ctrl_c_ends_a_study_and_the_same_command_goes_on(
         "documents=12",
     ]
     assert biomux(arguments) == 130
-    assert "go on with the same command" in capsys.readouterr().err
+    assert "repeat the command to resume" in capsys.readouterr().err
     monkeypatch.setattr(run, "start", real)
     assert biomux(arguments) == 0
     assert told(here / "stopped")["members"] == {"done": 4, "of": 4}
@@ -248,7 +248,7 @@ def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[s
         (["study", "study.yaml", "--split", "train", "--corpora", "corpora"], "is trained on 'train'"),
         (["transfer", "both.yaml", "--tasks", "drugs,gens"], "the recipe has no task 'gens'"),
         (["transfer", "b/transfr"], "did you mean 'b/transfer'"),
-        (["tasks", "map", "corpora"], "there is no run here"),
+        (["tasks", "map", "corpora"], "not a run"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(

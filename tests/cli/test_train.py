@@ -91,7 +91,7 @@ def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(
     ("arguments", "said"),
     [
         (["train", "a/mlt"], "did you mean 'a/mtl'"),
-        (["train", "--resume", "nowhere"], "there is no run here"),
+        (["train", "--resume", "nowhere"], "not a run"),
         (["train", "--resume", "x", "--set", "a=1"], "a run is resumed as it was started"),
         (["train", "recipe.yaml", "--set", "loop.epochs=0"], "loop → epochs"),
         (["runs", "nowhere"], "no such folder"),

@@ -52,12 +52,12 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_a_card_that_is_not_yaml_is_refused() -> None:
-    with pytest.raises(CorpusError, match="not YAML"):
+    with pytest.raises(CorpusError, match="not valid YAML"):
         catalogue.read("name: [", where="toy.yaml")
 
 
 def test_a_card_cannot_run_code() -> None:
-    with pytest.raises(CorpusError, match="not YAML"):
+    with pytest.raises(CorpusError, match="not valid YAML"):
         catalogue.read("!!python/object/apply:os.system ['true']", where="toy.yaml")
 
 

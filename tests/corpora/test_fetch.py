@@ -171,13 +171,13 @@ def test_without_network_it_says_what_to_get_and_where_to_put_it(tmp_path: Path)
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/x", "data:text/plain,x"])
 def test_only_web_addresses_are_fetched(tmp_path: Path, url: str) -> None:
-    with pytest.raises(CorpusError, match=r"BX208.*only http"):
+    with pytest.raises(CorpusError, match=r"BX208.*must be http or https"):
         fetch.download(item(tmp_path, url))
 
 
 def test_more_than_the_limit_is_refused(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "MAX_BYTES", 70_000)
-    with pytest.raises(CorpusError, match=r"BX208.*more than 70,000 bytes"):
+    with pytest.raises(CorpusError, match=r"BX208.*exceeds 70,000 bytes"):
         fetch.download(item(tmp_path, server.url))
 
 

@@ -100,7 +100,7 @@ def test_views_of_one_corpus_have_names_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("corpora", "options", "said"),
     [
-        (["craft"], {}, "no head answers for corpus 'craft'"),
+        (["craft"], {}, "no head of the model can be scored on corpus 'craft'"),
         (["bc5cdr"], {"chosen": ["bc5"]}, "did you mean 'bc5cdr'"),
         (["tmvar3"], {"types": parse("Gene=Chemicals")}, "did you mean 'Chemical'"),
         (["tmvar3"], {"plain": ["gene"], "types": parse("Gene=genes")}, "no type 'genes'"),

@@ -138,7 +138,7 @@ def test_values_are_set_from_outside() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "said"),
-    [("loop.epochs", "not of the form"), ("name.x=1", "not a mapping"), ("a.b=[", "not valid YAML")],
+    [("loop.epochs", "must be of the form"), ("name.x=1", "has no keys"), ("a.b=[", "must be valid YAML")],
 )
 def test_a_setting_that_is_not_usable_is_refused(setting: str, said: str) -> None:
     with pytest.raises(RecipeError, match=said) as caught:

@@ -64,7 +64,7 @@ def test_a_description_can_be_read_before_there_are_weights(tmp_path: Path) -> N
 def test_a_recipe_that_is_no_mapping_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RECIPE).write_bytes(content)
     assert RunFolder(tmp_path).exists
-    with pytest.raises(TrainingError, match="not readable"):
+    with pytest.raises(TrainingError, match="cannot read the recipe"):
         _ = RunFolder(tmp_path).recipe_mapping
 
 

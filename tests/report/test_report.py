@@ -345,12 +345,12 @@ def test_a_measurement_becomes_cost(tmp_path: Path) -> None:
     ("files", "told"),
     [
         ({}, "neither a run nor scores"),
-        ({"scores.json": "{"}, "cannot be read"),
-        ({"recipe.yaml": "a: [", "journal.jsonl": ""}, "not readable"),
-        ({"recipe.yaml": "- 1"}, "not readable"),
-        ({"manifest.json": "[]"}, "not readable"),
-        ({"manifest.json": '{"format": "x"}'}, "no bundle"),
-        ({"study.json": "x"}, "not readable"),
+        ({"scores.json": "{"}, "cannot read"),
+        ({"recipe.yaml": "a: [", "journal.jsonl": ""}, "cannot read the recipe"),
+        ({"recipe.yaml": "- 1"}, "cannot read the recipe"),
+        ({"manifest.json": "[]"}, "cannot read the manifest"),
+        ({"manifest.json": '{"format": "x"}'}, "not a bundle"),
+        ({"study.json": "x"}, "cannot read"),
     ],
 )
 def test_what_is_broken_is_told_in_a_sentence(

@@ -77,7 +77,10 @@ def test_a_processor_computes_with_what_it_has(
 
 @pytest.mark.parametrize(
     ("loop_settings", "said"),
-    [({"device": "cuda"}, "there is no CUDA device"), ({"precision": "fp16"}, "this processor has no fp16 arithmetic")],
+    [
+        ({"device": "cuda"}, "no CUDA device is available"),
+        ({"precision": "fp16"}, "this processor has no fp16 arithmetic"),
+    ],
 )
 def test_what_is_not_there_is_refused_before_there_is_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop_settings: dict[str, str], said: str

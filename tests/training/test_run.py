@@ -167,13 +167,13 @@ def test_a_run_does_not_go_on_with_another_recipe_or_other_corpora(tmp_path: Pat
     folder = stopped_run(tmp_path / "run", directory)
     kept = (folder / "recipe.yaml").read_text()
     (folder / "recipe.yaml").write_text(kept.replace("epochs: 2", "epochs: 3"))
-    with pytest.raises(TrainingError, match=r"its recipe \(loop → epochs\) changed since the run was begun"):
+    with pytest.raises(TrainingError, match=r"its recipe \(loop → epochs\) changed since the run was started"):
         run.resume(folder, directory=directory)
     (folder / "recipe.yaml").write_text(kept)
     corpus = directory / "ner/BC2GM/train.tsv"
     before = corpus.read_text()
     corpus.write_text(before.replace("aspirin", "aspirine"))
-    with pytest.raises(TrainingError, match="its corpora changed since the run was begun") as caught:
+    with pytest.raises(TrainingError, match="its corpora changed since the run was started") as caught:
         run.resume(folder, directory=directory)
     assert caught.value.code == "BX405"
     corpus.write_text(before)
@@ -190,7 +190,7 @@ def test_a_damaged_checkpoint_is_told(directory: Path, tmp_path: Path, file: str
 
 
 def test_a_folder_in_use_is_refused_and_a_lock_left_behind_is_taken_over(directory: Path, tmp_path: Path) -> None:
-    with run.held(tmp_path), pytest.raises(TrainingError, match=r"BX405: .*another process is using the folder"):
+    with run.held(tmp_path), pytest.raises(TrainingError, match=r"BX405: .*another process is using this folder"):
         run.start(invented.recipe(), tmp_path, directory=directory)
     for left in ('{"pid": 4194305, "host": "elsewhere", "begun": null}', ""):
         (tmp_path / "lock").write_text(left)
@@ -254,7 +254,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
     [
         ({"x": {"corpus": "bc5cdr", "types": ["Chemicals"]}}, CorpusError, "no type 'Chemicals'"),
         ({"x": {"corpus": "bc5cdr", "train": ["training"]}}, CorpusError, "no split 'training'"),
-        ({"x": {"corpus": "jnlpba"}}, CorpusError, "lacks 'ner/JNLPBA/train.tsv"),
+        ({"x": {"corpus": "jnlpba"}}, CorpusError, "has no file 'ner/JNLPBA/train.tsv"),
         ({"x": {"corpus": "bc5cd"}}, CorpusError, "unknown corpus 'bc5cd'"),
         ({"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}}, RecipeError, "tasks → x: .*; tasks → y: "),
     ],
@@ -334,12 +334,12 @@ def test_a_run_can_go_on_from_another_with_its_heads(finished: Path, directory: 
 
 
 def test_heads_that_cannot_be_kept_are_named(finished: Path, directory: Path) -> None:
-    with pytest.raises(TrainingError, match=r"head 'drugs' cannot be kept.*another kind"):
+    with pytest.raises(TrainingError, match=r"cannot keep the head 'drugs'.*another kind"):
         build(_last_fit(finished, head={"kind": "two-layer"}), directory=directory)
     described = json.loads((finished / "model.json").read_text())
     try:
         (finished / "model.json").write_text(json.dumps(described | {"tasks": described["tasks"][:1]}))
-        with pytest.raises(TrainingError, match=r"head 'genes' cannot be kept.*not there"):
+        with pytest.raises(TrainingError, match=r"cannot keep the head 'genes'.*not there"):
             build(_last_fit(finished), directory=directory)
     finally:
         (finished / "model.json").write_text(json.dumps(described))

@@ -105,7 +105,7 @@ def test_a_vocabulary_is_taken_from_a_file_a_folder_or_a_hub_name(
     for name in (plain / "vocab.txt", plain, fast, fast / "tokenizer.json", "someone/some-model"):
         assert tokens_of(str(name)) == LOWER
     for name in ("someone/other-model", str(tmp_path / "none.txt"), "vocab.txt", "", str(tmp_path)):
-        with pytest.raises(TrainingError, match="there is no vocabulary") as caught:
+        with pytest.raises(TrainingError, match="cannot find the vocabulary") as caught:
             tokens_of(name)
         assert caught.value.code == "BX401"
 

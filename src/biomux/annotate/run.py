@@ -56,9 +56,9 @@ def settled(settings: Settings, goal: Goal, *, restart: bool = False, overwrite:
     except UsageError as error:
         raise UsageError(
             error.code,
-            f"the run that is here was begun with {begun}: {error.message}",
+            f"cannot resume a run that was started with {begun}: {error.message}",
             where=str(goal.path),
-            hint=f"{error.hint}, or begin anew with --restart",
+            hint=f"{error.hint}, or start over with --restart",
         ) from None
 
 

@@ -39,7 +39,10 @@ def card(name: str) -> Card:
     found = read(entry.read_text(encoding="utf-8"), where=f"cards/{name}.yaml")
     if found.name != name:
         raise CorpusError(
-            "BX206", f"the card is named {found.name!r}", where=f"cards/{name}.yaml", hint="make both names the same"
+            "BX206",
+            f"the name in the card must be that of its file, got {found.name!r}",
+            where=f"cards/{name}.yaml",
+            hint="rename one of them",
         )
     return found
 
@@ -55,7 +58,7 @@ def read(text: str, *, where: str) -> Card:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506
     except yaml.YAMLError as error:
         raise CorpusError(
-            "BX206", f"the card is not YAML: {' '.join(str(error).split())}", where=where, hint="correct the file"
+            "BX206", f"the card is not valid YAML: {' '.join(str(error).split())}", where=where, hint="correct the file"
         ) from None
     return parse(data, where=where)
 

@@ -79,7 +79,9 @@ class Corpus:
     ) -> Iterator[Document]:
         chosen = split.format or self.card.format
         if chosen is None:
-            raise CorpusError("BX206", "there are files but no format", where=f"card {self.name!r}", hint="name one")
+            raise CorpusError(
+                "BX206", "the card has files but no format", where=f"card {self.name!r}", hint="add a format"
+            )
         for path in files:
             for source in _sources(path, split.members):
                 stem = f"{source.stem}:"
@@ -130,7 +132,7 @@ def get(
     card = catalogue.card(base)
     if types is not None:
         if kept is not None:
-            raise CorpusError("BX207", f"types are given twice for {name!r}", hint="use brackets or types=, not both")
+            raise CorpusError("BX207", f"cannot use both brackets and types= for {name!r}", hint="use one of them")
         kept = dict(types) if isinstance(types, Mapping) else {one: one for one in types}
     if kept is not None:
         view.check_types(kept, card.types, corpus=base)
@@ -155,8 +157,8 @@ def missing(card: Card, path: str, root: Path) -> CorpusError:
         return not_open(card, root)
     return CorpusError(
         "BX203",
-        f"corpus {card.name!r} lacks {path!r} in the corpora directory {str(root)!r}",
-        hint=f"`biomux corpora fetch {card.name}` gets it, or says where it is",
+        f"corpus {card.name!r} has no file {path!r} in the corpora directory {str(root)!r}",
+        hint=f"`biomux corpora fetch {card.name}` downloads it, or says where to get it",
     )
 
 
@@ -165,7 +167,7 @@ def not_open(card: Card, root: Path) -> CorpusError:
     places = ", ".join(str(root / file.path) for file in card.files)
     return CorpusError(
         "BX205",
-        f"corpus {card.name!r} is given out on application only",
+        f"corpus {card.name!r} is only available on application",
         hint=f"{card.apply}; then put it at {places}",
     )
 
@@ -191,6 +193,6 @@ def _id_file(path: Path) -> set[str]:
             return set(json.loads(text))
     except ValueError as error:  # not UTF-8, or not JSON
         raise CorpusError(
-            "BX204", f"the ids cannot be read: {error}", where=str(path), hint="fetch it again"
+            "BX204", f"cannot read the ids: {error}", where=str(path), hint="download it again"
         ) from error
     return {line.strip() for line in text.splitlines() if line.strip()}

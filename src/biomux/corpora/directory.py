@@ -44,7 +44,7 @@ def find(directory: str | Path | None = None) -> Path:
     )
     raise CorpusError(
         "BX202",
-        f"there is no corpora directory {str(path)!r} (looked at {looked})",
+        f"no such corpora directory: {str(path)!r} (from {looked})",
         hint=f"give --corpora DIR, or set {VARIABLE}",
     )
 
@@ -68,11 +68,13 @@ def _configured() -> Path | None:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise CorpusError(
             "BX202",
-            f"the configuration cannot be read: {' '.join(str(error).split())}",
+            f"cannot read the configuration: {' '.join(str(error).split())}",
             where=str(file),
             hint="correct it",
         ) from None
     value = data.get("corpora") if isinstance(data, dict) else None
     if value is not None and not isinstance(value, str):
-        raise CorpusError("BX202", "the key `corpora` is not a path", where=str(file), hint="give one path as text")
+        raise CorpusError(
+            "BX202", "the key `corpora` must be a path", where=str(file), hint="write corpora: /path/to/corpora"
+        )
     return Path(value) if value else None

@@ -76,7 +76,9 @@ def describe(file: File, home: Home) -> str:
 def download(item: Item, *, on_bytes: Callable[[int], None] = lambda _: None) -> None:
     """Fetch one file to its place. An interrupted download goes on where it stopped, now or at the next call."""
     if item.url is None:
-        raise CorpusError("BX208", f"{item.file.path!r} has no direct address", hint=by_hand([item]))
+        raise CorpusError(
+            "BX208", f"cannot download {item.file.path!r}: it has no direct address", hint=by_hand([item])
+        )
     item.place.parent.mkdir(parents=True, exist_ok=True)
     part = item.place.with_name(f".{item.place.name}.part")
     _receive_all(item, item.url, part, on_bytes)
@@ -84,9 +86,9 @@ def download(item: Item, *, on_bytes: Callable[[int], None] = lambda _: None) ->
         part.unlink()
         raise CorpusError(
             "BX204",
-            f"what came is not what the card says: {message}",
+            f"the downloaded file differs from its card: {message}",
             where=item.url,
-            hint="try again later; if it stays so, the public copy has changed",
+            hint="try again later; if it happens again, the public copy has changed",
         )
     with target(item.place) as stream, of_path(part).open() as whole:
         shutil.copyfileobj(whole, stream, _BLOCK)
@@ -100,7 +102,9 @@ def by_hand(items: list[Item]) -> str:
 
 def _receive_all(item: Item, url: str, part: Path, on_bytes: Callable[[int], None]) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise CorpusError("BX208", "only http and https addresses are fetched", where=url, hint=by_hand([item]))
+        raise CorpusError(
+            "BX208", "cannot download: the address must be http or https", where=url, hint=by_hand([item])
+        )
     begun = part.stat().st_size if part.exists() else 0
     if begun:
         on_bytes(begun)
@@ -113,9 +117,9 @@ def _receive_all(item: Item, url: str, part: Path, on_bytes: Callable[[int], Non
             error.close()
             if error.code < 500:
                 raise CorpusError(
-                    "BX208", f"the server said {error.code} {error.reason}", where=url, hint=by_hand([item])
+                    "BX208", f"the server answered {error.code} {error.reason}", where=url, hint=by_hand([item])
                 ) from None
-            reason = f"the server said {error.code} {error.reason}"
+            reason = f"the server answered {error.code} {error.reason}"
         except (OSError, http.client.HTTPException) as error:
             reason = str(getattr(error, "reason", None) or error or type(error).__name__)
         if attempt == ATTEMPTS:
@@ -154,7 +158,9 @@ def _receive(url: str, part: Path, on_bytes: Callable[[int], None]) -> bool:
             while block := answer.read(_BLOCK):
                 have += len(block)
                 if have > MAX_BYTES:
-                    raise CorpusError("BX208", f"more than {MAX_BYTES:,} bytes came", where=url, hint="check the card")
+                    raise CorpusError(
+                        "BX208", f"the download exceeds {MAX_BYTES:,} bytes", where=url, hint="check the card"
+                    )
                 stream.write(block)
                 on_bytes(len(block))
     return wanted is None or have >= wanted

@@ -39,7 +39,7 @@ def group_key(document: Document, group: str) -> str:
         return str(document.metadata[group])
     raise CorpusError(
         "BX207",
-        f"cannot group by {group!r}: the document has no such thing",
+        f"cannot group by {group!r}: the document has no such metadata",
         where=f"document {document.id!r}",
         hint="group by text, pair, id, or a key of the metadata",
     )

@@ -76,5 +76,7 @@ def _without(relations: tuple[Relation, ...], spans: set[str | None]) -> tuple[R
 
 def _malformed(spec: str) -> CorpusError:
     return CorpusError(
-        "BX207", f"{spec!r} is not a corpus", hint='write "name", "name[Type,Type]" or "name[Type=new name]"'
+        "BX207",
+        f"cannot parse {spec!r} as a corpus or view",
+        hint='write "name", "name[Type,Type]" or "name[Type=new name]"',
     )

@@ -46,7 +46,7 @@ def check(bundle: Path) -> tuple[dict[str, Any], str]:
     except (OSError, ValueError, KeyError, TypeError):
         raise BundleError(
             "BX501",
-            "there is no bundle with a card here to write scores into",
+            "cannot write scores: not a bundle with a model card",
             where=str(bundle),
             hint="name the folder that `biomux export` made, or leave out --card",
         ) from None

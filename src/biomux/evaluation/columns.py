@@ -73,12 +73,16 @@ def plan(
         if not found:
             raise UsageError(
                 "BX001",
-                f"no head answers for corpus {spec!r}",
+                f"no head of the model can be scored on corpus {spec!r}",
                 hint=_way_out(usable),
             )
         columns += found
     if not columns:
-        raise UsageError("BX001", "no head is named after a corpus", hint="name a corpus, and a --map or --heads")
+        raise UsageError(
+            "BX001",
+            "cannot choose corpora by name: no head is named after a corpus",
+            hint="name a corpus, with --map or --heads",
+        )
     return _distinct(columns)
 
 

@@ -122,7 +122,7 @@ def tokenizer_tokens(path: Path) -> Callable[[str], list[Range]]:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises no narrower class
         raise UsageError(
-            "BX002", f"the tokenizer cannot be read: {error}", where=str(path), hint="name a tokenizer.json"
+            "BX002", f"cannot read the tokenizer: {error}", where=str(path), hint="name a tokenizer.json"
         ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()

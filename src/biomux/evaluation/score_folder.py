@@ -54,7 +54,7 @@ class ScoreFolder:
                     yield orjson.loads(raw)
                 except ValueError:
                     raise ScoreError(
-                        "BX705", "a row is not JSON", where=f"{path}:{number}", hint="score again"
+                        "BX705", "a row is not valid JSON", where=f"{path}:{number}", hint="score again"
                     ) from None
 
 
@@ -76,7 +76,7 @@ def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
     if not path.is_file():
         raise ScoreError(
             "BX704",
-            "there are no scores here",
+            "the folder has no scores",
             where=str(folder),
             hint="name a folder that `biomux evaluate -o`, `biomux score -o` or `biomux train` made",
         )
@@ -154,4 +154,4 @@ def _development(name: str, scores: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unreadable(path: Path, why: str) -> ScoreError:
-    return ScoreError("BX705", f"the scores cannot be read: {why}", where=str(path), hint="score again")
+    return ScoreError("BX705", f"cannot read the scores: {why}", where=str(path), hint="score again")

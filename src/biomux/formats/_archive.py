@@ -155,7 +155,7 @@ def _telling(where: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, NotImplementedError) as error:  # zipfile's words for a password and an unknown compression
-        told = f"the archive cannot be read: {error}"
+        told = f"cannot read the archive: {error}"
         raise FormatError("BX112", told, where=where, hint="unpack it yourself") from error
     except _DAMAGE as error:
         reason = str(error).partition("\n")[0].rstrip(":")

@@ -31,7 +31,7 @@ def plain(name: str) -> tuple[dict[str, Any], str]:
     """What stands in a recipe, unchecked, and where it stands."""
     text, where = _text(name)
     return mapping(
-        text, where=where, what="a recipe is a mapping with the keys name, tasks, model, regime, loop"
+        text, where=where, what="a recipe must be a mapping with the keys name, tasks, model, regime, loop"
     ), where
 
 
@@ -82,7 +82,7 @@ def _text(name: str) -> tuple[str, str]:
         except (UnicodeDecodeError, OSError) as error:
             said = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise RecipeError(
-                "BX301", f"the recipe cannot be read: {said}", where=str(path), hint="name a YAML file"
+                "BX301", f"cannot read the recipe: {said}", where=str(path), hint="name a YAML file"
             ) from None
     shipped = names()
     if name not in shipped:
@@ -97,12 +97,14 @@ def parsed(setting: str) -> tuple[str, Any]:
     path, equals, value = setting.partition("=")
     if not equals or not path:
         raise RecipeError(
-            "BX304", f"{setting!r} is not of the form a.b=value", where="--set", hint="for instance loop.epochs=2"
+            "BX304",
+            f"--set must be of the form a.b=value, got {setting!r}",
+            hint="write, for instance, --set loop.epochs=2",
         )
     try:
         return path, yaml.safe_load(value)
     except yaml.YAMLError:
-        raise RecipeError("BX304", f"the value of {path!r} is not valid YAML", where="--set") from None
+        raise RecipeError("BX304", f"the value of {path!r} must be valid YAML", where="--set") from None
 
 
 def put(raw: dict[str, Any], path: str, value: Any) -> None:
@@ -112,5 +114,5 @@ def put(raw: dict[str, Any], path: str, value: Any) -> None:
     for parent in parents:
         place = place.setdefault(parent, {})
         if not isinstance(place, dict):
-            raise RecipeError("BX304", f"{parent!r} in {path!r} is not a mapping", where="--set")
+            raise RecipeError("BX304", f"cannot set {path!r}: {parent!r} has no keys", where="--set")
     place[last] = value

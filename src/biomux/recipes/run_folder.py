@@ -56,7 +56,7 @@ class RunFolder:
 
         if not self.exists:
             raise TrainingError(
-                "BX405", "there is no run here", where=str(self.path), hint="name the folder that `biomux train` made"
+                "BX405", "not a run", where=str(self.path), hint="name a folder that `biomux train` made"
             )
         return read(str(self.path / RECIPE))
 
@@ -86,7 +86,7 @@ class RunFolder:
                 "BX406",
                 f"{MODEL} is damaged",
                 where=str(self.path),
-                hint="go on with the run: it is written again",
+                hint="resume the run: it is then written again",
             )
         return description
 
@@ -129,9 +129,9 @@ class RunFolder:
     def _untrained(self) -> TrainingError:
         return TrainingError(
             "BX405",
-            "there is no trained model here",
+            "this run has no trained model",
             where=str(self.path),
-            hint="name the folder that `biomux train` made",
+            hint="name a folder that `biomux train` made",
         )
 
 
@@ -160,4 +160,4 @@ def _json_object(path: Path) -> dict[str, Any] | None:
 
 
 def _unreadable_recipe(path: Path, reason: str) -> TrainingError:
-    return TrainingError("BX405", f"the recipe is not readable: {reason}", where=str(path), hint="train again")
+    return TrainingError("BX405", f"cannot read the recipe: {reason}", where=str(path), hint="train again")

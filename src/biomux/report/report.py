@@ -44,14 +44,14 @@ def make(
     the error of its own kind (`ScoreError`, `TrainingError`, `BundleError`) for one that is broken.
     """
     if not arguments:
-        raise UsageError("BX001", "there is nothing to report on", hint="name runs, scores, studies or bundles")
+        raise UsageError("BX001", "nothing to report on", hint="name runs, scores, studies or bundles")
     given = read(arguments)
     found: list[Contrast] = []
     if baselines:
         models = systems_of([argument for argument, _ in given.scores]) or _runs(given)
         if not models:
             raise UsageError(
-                "BX001", "baselines were given, but no scores to hold against them", hint="name scores or runs, too"
+                "BX001", "cannot compare with baselines: no scores were given", hint="also name scores or runs"
             )
         alone = systems_of(baselines)
         found = contrasts(models, alone, samples=samples, seed=seed, alpha=alpha)

@@ -100,10 +100,10 @@ def read(arguments: Sequence[str]) -> Given:
         elif kind == "scores":
             given.scores.append((argument, score_folder.read(place, system=label or None)))
         elif kind == "bundle":
-            found = _object(place / "manifest.json", BundleError("BX502", "the manifest is not readable"))
+            found = _object(place / "manifest.json", BundleError("BX502", "cannot read the manifest"))
             if found.get("format") != "biomux-bundle":
                 raise BundleError(
-                    "BX502", "this is no bundle", where=str(place), hint="name a folder of `biomux export`"
+                    "BX502", "not a bundle", where=str(place), hint="name a folder that `biomux export` made"
                 )
             given.bundles.append(ReportBundle(name, place, found))
         elif kind == "study":
@@ -126,13 +126,13 @@ def kind_of(place: Path) -> Kind:
     if place.is_file():
         return "bench"
     if not place.is_dir():
-        raise UsageError("BX002", "there is no such folder or file", where=str(place), hint="check the path")
+        raise UsageError("BX002", "no such file or folder", where=str(place), hint="check the path")
     for sign, kind in SIGNS:
         if (place / sign).is_file():
             return kind
     raise UsageError(
         "BX001",
-        "the folder holds neither a run nor scores, a study or a bundle",
+        "the folder is neither a run nor scores, a study or a bundle",
         where=str(place),
         hint="name a folder that biomux train, evaluate -o, score -o, study, transfer or export made",
     )
@@ -146,10 +146,10 @@ def read_run(folder: Path, *, name: str) -> ReportRun:
 
 
 def _study(folder: Path, label: str) -> ReportStudy:
-    manifest = _object(folder / "study.json", ScoreError("BX705", "the study's manifest is not readable"))
+    manifest = _object(folder / "study.json", ScoreError("BX705", "cannot read the study's manifest"))
     found = None
     if (folder / "report.json").is_file():
-        found = _object(folder / "report.json", ScoreError("BX705", "the study's report is not readable"))
+        found = _object(folder / "report.json", ScoreError("BX705", "cannot read the study's report"))
     described = manifest.get("study")
     said = described.get("name") if isinstance(described, dict) else None
     return ReportStudy(label or str(said or folder.resolve().name), folder, found)

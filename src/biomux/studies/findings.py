@@ -79,12 +79,12 @@ def read(folder: Path) -> Found:
     except FileNotFoundError as error:
         raise ScoreError(
             "BX704",
-            "there is no study here, or a part of it is missing",
+            "not a study, or a part of it is missing",
             where=str(error.filename),
             hint="name a folder that `biomux study` or `biomux transfer` made",
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ScoreError("BX705", f"the study cannot be read: {error}", where=str(path), hint="run it again") from None
+        raise ScoreError("BX705", f"cannot read the study: {error}", where=str(path), hint="run it again") from None
     found = Found(folder, manifest, tuple(scored))
     _same_documents(found)
     return found
@@ -267,7 +267,7 @@ def _same_documents(found: Found) -> None:
         if other.sha256 != one.sha256:
             raise ScoreError(
                 "BX706",
-                f"{one.system} and {other.system} were scored on other documents",
+                f"{one.system} and {other.system} were scored on different documents",
                 where=f"{found.folder}: task {one.task!r}",
                 hint="give tasks that are compared the same corpus, or other names",
             )

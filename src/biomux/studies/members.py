@@ -83,7 +83,7 @@ def of_study(
                         member = _begun(member, system.encoder_of, made, folder)
                     if member.name in made:
                         raise RecipeError(
-                            "BX305", f"two members are called {member.name!r}", where=f"study {study.name!r}"
+                            "BX305", f"two members have the name {member.name!r}", where=f"study {study.name!r}"
                         )
                     made[member.name] = member
     _must_have(study.score.tasks, made.values(), where=f"study {study.name!r}")
@@ -156,7 +156,10 @@ def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where:
     kind = recipe.regime.kind
     if kind == "single" and len(names) > 1:
         raise RecipeError(
-            "BX305", "the regime 'single' cannot train two tasks", where=where, hint="set regime.kind=mixed"
+            "BX305",
+            "the regime 'single' trains one task, but a transfer study trains two together",
+            where=where,
+            hint="set regime.kind=mixed",
         )
     regime = recipe.regime.model_copy(update={"settings": settings})
     changed = recipe.model_copy(update={"tasks": tasks, "regime": regime, "types": {}, "hold_out": held})

@@ -114,9 +114,9 @@ def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, director
         if RunFolder(place).exists and RunFolder(place).recipe.training() != member.recipe.training():
             raise TrainingError(
                 "BX405",
-                f"the folder's run {member.name!r} is of another recipe than the study's",
+                f"the folder already contains a run {member.name!r} of another recipe",
                 where=str(folder),
-                hint="name another folder with -o, or take that run away",
+                hint="name another folder with -o, or remove that run",
             )
         for name in _tasks(member.recipe, scoring):
             task = member.recipe.tasks[name]
@@ -127,7 +127,7 @@ def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, director
             if scoring.split in task.train:
                 raise TrainingError(
                     "BX404",
-                    f"task {name!r} is trained on {scoring.split!r}, which it is to be scored on",
+                    f"task {name!r} is trained on {scoring.split!r}, on which it is also scored",
                     where=f"member {member.name!r}",
                     hint=f"set tasks.{name}.train=[train], or score the test part",
                 )
@@ -309,7 +309,10 @@ def _write_study(folder: Path, described: Mapping[str, Any]) -> None:
         name = before.get("name") if isinstance(before, dict) else None
         if name != described["name"]:
             raise TrainingError(
-                "BX405", f"the folder holds the study {name!r}", where=str(folder), hint="name another folder with -o"
+                "BX405",
+                f"the folder already contains the study {name!r}",
+                where=str(folder),
+                hint="name another folder with -o",
             )
     with target(kept) as stream:
         stream.write(yaml.safe_dump(dict(described), sort_keys=False, allow_unicode=True).encode())

@@ -28,7 +28,7 @@ def report(found: Found, *, map: Mapping[str, Any] | None = None) -> dict[str, A
     tasks = [name for name in dict.fromkeys(tasks) if name in found.tasks()]
     if not tasks:
         raise ScoreError(
-            "BX704", "no task of the study is trained alone yet", where=str(found.folder), hint="let it go on"
+            "BX704", "no task of the study has been trained alone yet", where=str(found.folder), hint="resume the study"
         )
     systems = {frozenset(member["tasks"]): member["system"] for member in members}
     kinds = {name: kind for member in members for name, kind in member["kinds"].items()}

@@ -83,7 +83,7 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
                 "BX404",
                 f"{recipe.development.split} of {recipe.tasks[name].corpus} has no documents to score on",
                 where=f"tasks → {name}",
-                hint="name another with development.split, or another corpus",
+                hint="choose another development.split, or another corpus",
             )
     leaks = None
     if recipe.leaks != "ignore":
@@ -132,9 +132,9 @@ def make_model(recipe: Recipe, tasks: Sequence[Task], encoder: Any, tokenizer: T
     except KeyError as error:
         raise RecipeError(
             "BX305",
-            f"torch does not take this name of a task: {error.args[0]}",
+            f"cannot use this name for a task: {error.args[0]}",
             where="tasks",
-            hint="call it otherwise",
+            hint="choose another name",
         ) from None
 
 
@@ -252,7 +252,7 @@ def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
         except RuntimeError:
             raise TrainingError(
                 "BX405",
-                f"the head {name!r} cannot be kept: in the run to begin from it is of another kind or size",
+                f"cannot keep the head {name!r}: in the run to start from it is of another kind or size",
                 where=str(folder),
                 hint="set model.heads=fresh, or give it the same head",
             ) from None

@@ -44,7 +44,7 @@ def save(
             "BX402",
             f"cannot save a checkpoint: {getattr(error, 'strerror', None) or error}",
             where=str(place),
-            hint="make room, then go on with `biomux train --resume`; the checkpoint before is whole",
+            hint="make room, then resume with `biomux train --resume`; the previous checkpoint is intact",
         ) from error
 
 
@@ -58,7 +58,7 @@ def save_model(place: Path, model: nn.Module) -> None:
             "BX402",
             f"cannot save the model: {getattr(error, 'strerror', None) or error}",
             where=str(place),
-            hint="make room, then go on with `biomux train --resume`",
+            hint="make room, then resume with `biomux train --resume`",
         ) from error
 
 
@@ -82,7 +82,7 @@ def load(
             "BX406",
             f"the checkpoint is damaged, or of another model: {type(error).__name__}: {said}",
             where=str(place),
-            hint="bring back the run's files as they were, or begin another run",
+            hint="restore the run's files, or start another run",
         ) from None
 
 

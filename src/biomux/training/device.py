@@ -18,7 +18,7 @@ def choose(wanted: Device) -> torch.device:
     if wanted == "cuda" and not there:
         raise TrainingError(
             "BX408",
-            "there is no CUDA device that this torch can use",
+            "no CUDA device is available to torch",
             where="loop → device",
             hint="set loop.device=cpu, or leave it at auto",
         )

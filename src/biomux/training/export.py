@@ -172,7 +172,7 @@ def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
         specials, limit = Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
         raise TrainingError(
-            "BX406", f"the run cannot be read: {error}", where=str(run), hint="name the folder that `biomux train` made"
+            "BX406", f"cannot read the run: {error}", where=str(run), hint="name a folder that `biomux train` made"
         ) from None
     _must_have_a_graph(config)
     if heads is not None:
@@ -219,7 +219,7 @@ def _must_be_exportable(heads: Sequence[str], found: Mapping[str, Tagging | None
                 hint="leave it out of --heads, or annotate with the run itself: biomux.load(RUN)",
             )
     if not heads:
-        raise UsageError("BX001", "no heads are named", hint=f"name some of: {', '.join(tagging)}")
+        raise UsageError("BX001", "--heads must name at least one", hint=f"name some of: {', '.join(tagging)}")
 
 
 def _must_have_a_graph(config: Mapping[str, Any]) -> None:

@@ -43,7 +43,7 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
         said = " ".join(str(error).split())[:300]
         raise TrainingError(
             "BX406",
-            f"the model cannot be loaded: {type(error).__name__}: {said}",
+            f"cannot load the model: {type(error).__name__}: {said}",
             where=str(folder),
             hint="name the folder that `biomux train` made, with this version of Biomux",
         ) from None

@@ -248,7 +248,7 @@ def _not_a_number(run: LoopInputs, what: str) -> TrainingError:
         "BX403",
         f"{what} at step {run.progress.step}",
         where=str(run.folder),
-        hint="lower the learning rate; the last checkpoint is as it was",
+        hint="lower the learning rate; the last checkpoint is intact",
     )
 
 

@@ -69,9 +69,9 @@ def of_plan(
     if settings.accumulate > 1:
         raise RecipeError(
             "BX305",
-            "optimizers per task cannot accumulate batches, which may be of different tasks",
+            "cannot accumulate batches with one optimizer per task: the batches may be of different tasks",
             where="loop → accumulate",
-            hint="set it to 1, and batch_tokens higher",
+            hint="set it to 1, and raise loop.batch_tokens",
         )
     heads = [objective.head for objective in plan.objectives]
 

@@ -237,7 +237,7 @@ def development(
 ) -> dict[str, list[Document]]:
     """The development documents of each head, or of these, at most `limit` spread over all; heads trained on that split have none."""
     if limit is not None and limit < 1:
-        raise UsageError("BX001", f"a limit of {limit} documents measures nothing", hint="give 1 or more")
+        raise UsageError("BX001", f"--limit must be at least 1 document, got {limit}")
     split = recipe.development.split
     library = Library(directory, limit)
     return {

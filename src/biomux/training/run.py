@@ -162,9 +162,9 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
     if changed:
         raise TrainingError(
             "BX405",
-            f"{changed} changed since the run was begun",
+            f"cannot resume: {changed} changed since the run was started",
             where=str(folder),
-            hint="bring back what it was begun with, or begin another run",
+            hint="restore what it was started with, or start another run",
         )
 
 
@@ -204,9 +204,9 @@ def held(folder: Path) -> Iterator[None]:
     except InUseError:
         raise TrainingError(
             "BX405",
-            "another process is using the folder",
+            "another process is using this folder",
             where=str(folder),
-            hint="wait for it, or name another folder with --run",
+            hint="wait until it has finished, or name another folder with --run",
         ) from None
 
 
@@ -233,7 +233,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
     if kept.exists() and RunFolder(folder).recipe.training() != recipe.training():
         raise TrainingError(
             "BX405",
-            "the folder holds a run of another recipe",
+            "the folder already contains a run of another recipe",
             where=str(folder),
             hint="name another folder with --run",
         )
@@ -245,7 +245,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrainingError(
-            "BX405", f"the folder cannot be made: {error.strerror}", where=str(folder), hint="name another with --run"
+            "BX405", f"cannot create the folder: {error.strerror}", where=str(folder), hint="name another with --run"
         ) from None
     with held(folder):
         if not kept.exists() or RunFolder(folder).recipe != recipe:

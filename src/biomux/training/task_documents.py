@@ -40,7 +40,7 @@ class Library:
                 "BX404",
                 f"{'+'.join(task.train)} of {', '.join(corpora_of(task))} has no documents",
                 where=f"tasks → {name}",
-                hint="name another split, or another corpus; `biomux corpora stats` shows what there is",
+                hint="choose another split or corpus; `biomux corpora stats` shows what they hold",
             )
         return found
 

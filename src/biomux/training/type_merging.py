@@ -155,7 +155,7 @@ def _sources(name: str, written: Sequence[str], tasks: Sequence[Tagging]) -> tup
         if (head, type_) not in known:
             raise RecipeError(
                 "BX305",
-                f"there is no {source!r}",
+                f"unknown source {source!r}",
                 where=f"types → {name}",
                 hint="write a head of the recipe and one of its types, as in bc5cdr/Chemical",
             )

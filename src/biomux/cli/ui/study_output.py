@@ -102,7 +102,7 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        note("stopped; go on with the same command")
+        note("stopped; repeat the command to resume")
         raise
 
 

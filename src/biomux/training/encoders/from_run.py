@@ -31,7 +31,7 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, S
     if not run.trained:
         raise TrainingError(
             "BX405",
-            "there is no trained model to begin from",
+            "cannot start from this run: it has no trained model",
             where=str(folder),
             hint="name the folder of a finished run in model.encoder.run",
         )
@@ -60,7 +60,7 @@ def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
             what = "has other labels" if task.name in known else "is not there"
             raise TrainingError(
                 "BX405",
-                f"the head {task.name!r} cannot be kept: in the run to begin from it {what}",
+                f"cannot keep the head {task.name!r}: in the run to start from it {what}",
                 where=str(folder),
                 hint="set model.heads=fresh, or train the same tasks",
             )

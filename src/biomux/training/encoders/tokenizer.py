@@ -51,7 +51,7 @@ def tokens_of(name: str) -> list[str]:
     if file is None:
         raise TrainingError(
             "BX401",
-            f"there is no vocabulary {name!r}",
+            f"cannot find the vocabulary {name!r}",
             hint="give model.encoder.vocabulary.file a file, a folder with vocab.txt or tokenizer.json, or a hub name where there is a network",
         )
     if file.suffix != ".json":
@@ -147,5 +147,5 @@ def _lines(file: Path) -> list[str]:
 
 def _unreadable(file: Path, reason: str) -> TrainingError:
     return TrainingError(
-        "BX401", f"cannot read the vocabulary: {reason}", where=str(file), hint="load the encoder's files again"
+        "BX401", f"cannot read the vocabulary: {reason}", where=str(file), hint="download the encoder's files again"
     )

@@ -84,9 +84,9 @@ class Transformer(nn.Module):
         if not getattr(self.body, "supports_gradient_checkpointing", False):
             raise TrainingError(
                 "BX401",
-                f"encoders of the kind {self.config.model_type!r} cannot compute layers again on the way back",
+                f"encoders of the kind {self.config.model_type!r} do not support gradient checkpointing",
                 where="loop → gradient_checkpointing",
-                hint="set it to false, and loop.batch_tokens lower",
+                hint="set it to false, and lower loop.batch_tokens",
             )
         # Newer releases of transformers use the first name and warn about the second.
         enable = getattr(self.body, "activation_checkpointing_enable", None) or self.body.gradient_checkpointing_enable

@@ -61,7 +61,7 @@ def read(path: str | Path, *, wanted: Container[str] | None = None, most: int = 
     """
     place = Path(path)
     if not place.is_file():
-        raise TrainingError("BX420", "there is no such file of word vectors", where=str(place), hint="check the path")
+        raise TrainingError("BX420", "no such file of word vectors", where=str(place), hint="check the path")
     readers = {"text": _text, "binary": _binary, "npz": _npz}
     found, entries = readers[kind_of(place)](place)
     if width is not None and found != width:
@@ -73,7 +73,7 @@ def read(path: str | Path, *, wanted: Container[str] | None = None, most: int = 
             words[word] = _numbers(raw, found, where)
         seen += 1
     if not seen:
-        raise TrainingError("BX421", "the file has no vector", where=str(place), hint="fetch it again")
+        raise TrainingError("BX421", "the file has no vectors", where=str(place), hint="download it again")
     table = np.stack(list(words.values())) if words else np.zeros((0, found), dtype=np.float32)
     return Vectors(tuple(words), table, seen)
 
@@ -197,7 +197,7 @@ def _npz(path: Path) -> tuple[int, Iterator[Entry]]:
         raise _short(f"the .npz is damaged: {error}", str(path)) from None
     except ValueError as error:
         raise TrainingError(
-            "BX420", f"the words cannot be read: {error}", where=str(path), hint="write them as an array of strings"
+            "BX420", f"cannot read the words: {error}", where=str(path), hint="write them as an array of strings"
         ) from None
     if len(shape) != 2 or words.ndim != 1 or len(words) != shape[0] or not 1 <= shape[1] <= WIDEST:
         raise _wrong(f"words of shape {words.shape} and vectors of shape {shape}", str(path))
@@ -267,4 +267,4 @@ def _wrong(message: str, where: str) -> TrainingError:
 
 
 def _short(message: str, where: str) -> TrainingError:
-    return TrainingError("BX421", message, where=where, hint="fetch it again")
+    return TrainingError("BX421", message, where=where, hint="download it again")

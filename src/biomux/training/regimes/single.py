@@ -22,8 +22,8 @@ def plan(
     if len(heads) != 1:
         raise RecipeError(
             "BX305",
-            f"the regime 'single' trains one task, not {len(heads)}",
+            f"the regime 'single' trains exactly one task, got {len(heads)}",
             where="regime → kind",
-            hint="use 'mixed', or leave one task",
+            hint="use 'mixed', or keep one task only",
         )
     return Plan(Draw(keep_empty=keep_empty, fraction=fraction, by=by), objectives(heads))
