@@ -185,7 +185,7 @@ def test_fine_tuning_takes_the_encoder_of_a_run_and_a_fresh_head(tmp_path: Path)
 
 
 def test_unknown_weights_are_refused() -> None:
-    with pytest.raises(RecipeError, match="no task 'x'"):
+    with pytest.raises(RecipeError, match="cannot weight the task 'x'"):
         small.plan("joint", [DRUGS], weights={"x": 1.0})
 
 

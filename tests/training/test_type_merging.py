@@ -62,5 +62,5 @@ def test_every_candidate_is_measured_on_every_corpus() -> None:
 
 
 def test_a_source_that_no_head_has_is_told_with_its_place() -> None:
-    with pytest.raises(RecipeError, match=r"BX305: types → gene: there is no 'one/Gen'"):
+    with pytest.raises(RecipeError, match=r"BX305: types → gene: unknown source 'one/Gen'"):
         type_merging._sources("gene", ["one/Gen"], [Tagging("one", ("Gene",))])
