@@ -41,7 +41,8 @@ class Batch:
     `ids` and `mask` have a row for each window; `first` are the places of words' first tokens in the flattened rows, window by
     window; `words` says how many of them each window has; `windows` says which windows these are. `segments` is there where a
     row has a prefix: 0 for it, 1 for what follows. `pairs` are pairs of spans that a head is asked about: the places of the first
-    and last word of one and of the other, window by window.
+    and last word of one and of the other, window by window. `heads` names those that will be looked at, all if None: a session
+    need not compute what others say.
     """
 
     ids: NDArray[np.int64]
@@ -51,6 +52,7 @@ class Batch:
     windows: NDArray[np.int64]
     segments: NDArray[np.int64] | None = None
     pairs: NDArray[np.int64] | None = None
+    heads: frozenset[str] | None = None
 
 
 def padded(size: int) -> int:

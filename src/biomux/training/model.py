@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from biomux.engine.session import Answers
 from biomux.training.heads.features import Features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -63,7 +63,7 @@ class TorchSession:
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
+    def run(self, batch: Batch) -> Answers:
         """Every head's logits for the batch, computed when looked at."""
         was_training = self.model.training
         self.model.eval()
@@ -73,15 +73,21 @@ class TorchSession:
         return _Answers(self.model, features, batch)
 
 
-class _Answers(Mapping[str, "NDArray[np.float32]"]):
+class _Answers(Answers):
     """Logits by head. A head that nobody looks at costs nothing."""
 
     def __init__(self, model: Model, features: Features, batch: Batch) -> None:
         self._model, self._features, self._batch = model, features, batch
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
-        head = self._model.heads[name]
-        rows = torch.from_numpy(rows_of(self._model.units[name], self._batch)).to(self._features.hidden.device)
+        return self._said(name, rows_of(self._model.units[name], self._batch))
+
+    def pair_logits(self, head: str, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Pairs × labels; `places` are indices into the batch's words."""
+        return self._said(head, self._batch.first[places])
+
+    def _said(self, name: str, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        head, rows = self._model.heads[name], torch.from_numpy(places).to(self._features.hidden.device)
         was_training = head.training
         head.eval()
         with torch.inference_mode():
