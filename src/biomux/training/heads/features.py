@@ -33,7 +33,7 @@ class Features:
         flat = self.hidden.reshape(-1, self.hidden.shape[-1])
         if places.ndim == 1:
             return flat.index_select(0, places)
-        return flat.index_select(0, places.reshape(-1)).reshape(*places.shape, -1)
+        return flat.index_select(0, places.reshape(-1)).reshape(*places.shape, flat.shape[1])
 
     def windows(self, places: Tensor) -> Tensor:
         """Which window each place is in."""
