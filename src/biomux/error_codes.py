@@ -164,6 +164,26 @@ CODES: dict[str, Entry] = {
         "There is no network, the server refused, or the file has no direct address.",
         "Try again (a partial download is resumed), or get the file by hand as the message says.",
     ),
+    "BX210": Entry(
+        "`corpus:` of a recipe does not say which data of your own are meant",
+        "A key is misspelled, a value has the wrong kind, or a part is named twice.",
+        "Write a path, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`; see [your own data](../how-to/own-data.md).",
+    ),
+    "BX211": Entry(
+        "a part of your own data is missing, ambiguous, too small or named twice",
+        "No file is called train, a name means two splits, or there are too few documents to cut a part from.",
+        "Name the files by split: `corpus: {train: …, devel: …, test: …}`.",
+    ),
+    "BX212": Entry(
+        "files of your own data have no annotations, or are of different formats",
+        "Plain text lies among annotated files, or the files of one split were written by different programs.",
+        "Name the files and their format: `corpus: {train: FILES, format: NAME}`; `biomux formats` lists all.",
+    ),
+    "BX213": Entry(
+        "your own data cannot be trained on as they are",
+        "The training part has nothing of the types that are asked for, or nothing to learn from at all.",
+        "`biomux corpora check PATH` shows what the data hold.",
+    ),
     "BX301": Entry(
         "a recipe cannot be read",
         "The file is not UTF-8 text or not valid YAML.",

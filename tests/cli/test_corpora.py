@@ -104,7 +104,8 @@ def test_fetch_of_a_credentialed_corpus_says_how_to_apply(
         (["show", "bc5"], "BX201"),
         (["list", "--task", "divination"], "BX001"),
         (["stats", "bc5cdr", "--corpora", "/nowhere/at/all"], "BX202"),
-        (["check", "/nowhere/at/all"], "BX202"),
+        (["check", "/nowhere/at/all"], "BX002"),
+        (["check", "--corpora", "/nowhere/at/all"], "BX202"),
     ],
 )
 def test_mistakes_are_told_in_one_line(line: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:

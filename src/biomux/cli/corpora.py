@@ -197,19 +197,29 @@ def fetch(
 
 @app.command("check")
 def check(
-    directory: str = typer.Argument(None, metavar="DIR", help="Corpora directory, instead of the default one."),
+    directory: str = typer.Argument(
+        None,
+        metavar="PATH",
+        help="Data of your own (a file, folder or glob), or a corpora directory instead of the default one.",
+    ),
     corpora: str = _CORPORA,
     only: list[str] = _ONLY,
     quick: bool = typer.Option(False, "--quick", help="Compare checksums only; do not read the documents."),
     as_json: bool = _JSON,
 ) -> None:
-    """Check a corpora directory against the cards.
+    """Check data of your own, or a corpora directory against the cards.
 
-    Lists missing and damaged files, and splits whose counts differ from their card; the exit code is 2 if there are any. A corpus
+    Of your own data it shows which files are which split, the counts of each type, and what stands in the way of training: overlaps, mentions that
+    begin or end inside words, text that is in train and held out, duplicates, and types with too few examples. The exit code is 2 if the data cannot be
+    trained on. biomux train shows the same before it begins.
+
+    Of a corpora directory it lists missing and damaged files, and splits whose counts differ from their card; the exit code is 2 if there are any. A corpus
     that was not downloaded at all is not a fault.
 
     Examples:
 
+        biomux corpora check my-data/
+        biomux corpora check notes.labelstudio.json
         biomux corpora check ~/corpora
         biomux corpora check --only bc5cdr --quick
     """
@@ -217,6 +227,9 @@ def check(
     from biomux.corpora import catalogue, check
     from biomux.corpora import directory as places
 
+    if directory is not None and not only and not _is_corpora_directory(directory):
+        _check_own(directory, as_json=as_json)
+        return
     root = places.find(directory or corpora)
     names = only or list(catalogue.names())
     results: list[CheckResult] = []
@@ -232,6 +245,48 @@ def check(
         table(["corpus", "state", "where", "what"], [row for result in results for row in _result_rows(result)])
     if any(result.faults for result in results):
         raise typer.Exit(2)
+
+
+def _is_corpora_directory(path: str) -> bool:
+    """Whether a folder holds files that the catalogue's cards name. What is not there at all is said to be no corpora directory."""
+    from pathlib import Path
+
+    from biomux.corpora import catalogue
+    from biomux.corpora.directory import locate
+
+    root = Path(path).expanduser()
+    return root.is_dir() and any(locate(root, file.path) for card in catalogue.cards() for file in card.files)
+
+
+def _check_own(path: str, *, as_json: bool) -> None:
+    """Show what data of one's own hold and what is wrong with them."""
+    from pathlib import Path
+
+    from biomux.corpora import own
+    from biomux.corpora.corpus import Corpus
+    from biomux.corpora.survey import survey
+
+    card = own.card(own.OwnData(path=path))
+    found = Corpus(card, Path())
+    parts = {split: list(found.documents(split)) for split in found.splits}
+    notes = [f"{split}: {_origin(card, split)}" for split in found.splits]
+    seen = survey(parts, notes=[*notes, *card.notes])
+    if as_json:
+        _print_json(seen.to_json())
+    else:
+        print(seen)
+    if seen.errors:
+        raise typer.Exit(2)
+
+
+def _origin(card: Card, split: str) -> str:
+    """Where a split comes from."""
+    part = card.splits[split]
+    if part.made is not None:
+        return f"cut from {part.made.origin} by document, with the seed {part.made.seed}"
+    name = part.format.name if part.format else "?"
+    more = f" and {len(part.files) - 1:,} more files" if len(part.files) > 1 else ""
+    return f"{part.files[0]}{more}, read as {name}"
 
 
 def _result_rows(result: CheckResult) -> list[tuple[str, str, str, str]]:

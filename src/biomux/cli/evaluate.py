@@ -163,12 +163,14 @@ def command(
 
 def _documents(planned: Sequence[Column], limit: int | None) -> int | None:
     """How many documents there will be, by the cards; None if a card does not say."""
-    from biomux.corpora import catalogue
+    from biomux.corpora import catalogue, own
 
     total = 0
     # Heads that do not tag read their documents by themselves.
     read = {(one.base, one.split, () if one.kind == "tagging" else one.heads) for one in planned}
     for base, split, _ in read:
+        if own.of_spec(base) is not None:
+            return None
         for part in split.split("+"):
             found = catalogue.card(base).splits.get(part)
             if found is None or found.counts.documents is None:

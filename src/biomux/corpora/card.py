@@ -127,7 +127,9 @@ class Card(_Part):
     types: tuple[str, ...] = ()
     format: FormatOf | None = None
     rename: dict[str, str] = {}
-    """Types as the files have them → types as the corpus gives them."""
+    """Types as the files have them → types as the corpus gives them; names of relations and classes too."""
+    label: str | None = None
+    """The key of a document's metadata (a column of its table) that holds its class; several are separated by `;` or `|`."""
     files: tuple[File, ...] = ()
     splits: dict[str, Split] = {}
     home: Home

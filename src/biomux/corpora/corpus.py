@@ -9,20 +9,22 @@ bc5cdr/train:1 2
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biomux import formats
-from biomux.corpora import catalogue, directory, view
+from biomux.corpora import catalogue, directory, own, view
 from biomux.corpora.splits import side
+from biomux.document import Label
 from biomux.errors import CorpusError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from biomux.corpora.card import Card, Ids, Split
     from biomux.document import Document
@@ -46,6 +48,11 @@ class Corpus:
     def splits(self) -> tuple[str, ...]:
         """The splits that the card names."""
         return tuple(self.card.splits)
+
+    def files(self) -> list[Path]:
+        """The files that are there, in the order of the card."""
+        found = (directory.locate(self.root, file.path) for file in self.card.files)
+        return [path for path in found if path is not None]
 
     def documents(self, split: str, *, on_error: Callable[[FormatError], None] = formats.stop) -> Iterator[Document]:
         """The documents of a split, or of several joined by "+". What is missing is told now, what is malformed later."""
@@ -100,10 +107,11 @@ class Corpus:
             local = document.id.removeprefix(f"{stem}:") if stem else document.id
             again = seen[local] = seen.get(local, 0) + 1
             name = f"{self.name}/{split}:{local}" + (f"#{again}" if again > 1 else "")
-            renamed = document.spans
+            named = replace(document, id=name)
+            if self.card.label:
+                named = _with_classes(named, self.card.label)
             if rename:
-                renamed = tuple(replace(span, type=rename.get(span.type, span.type)) for span in document.spans)
-            named = replace(document, id=name, spans=renamed)
+                named = view.rename(named, rename)
             yield named if self.types is None else view.keep(named, self.types)
 
     def _ids(self, chosen: Ids) -> tuple[frozenset[str], bool]:
@@ -125,18 +133,33 @@ def get(
     directory: str | Path | None = None,
     types: Iterable[str] | Mapping[str, str] | None = None,
 ) -> Corpus:
-    """The corpus of that name, or a view of it: "bc5cdr[Chemical]", or `types=` (a mapping renames)."""
-    from biomux.corpora.directory import find
-
+    """The corpus of that name, or a view of it: "bc5cdr[Chemical]", or `types=` (a mapping renames). A path is data of one's own."""
     base, kept = view.parse(name)
-    card = catalogue.card(base)
+    data = own.of_spec(base)
+    card = catalogue.card(base) if data is None else own.card(data)
     if types is not None:
         if kept is not None:
             raise CorpusError("BX207", f"cannot use both brackets and types= for {name!r}", hint="use one of them")
         kept = dict(types) if isinstance(types, Mapping) else {one: one for one in types}
-    if kept is not None:
+    if data is not None:
+        kept = {one: one for one in data.types} if kept is None and data.types else kept
+        return Corpus(card, Path(), kept)
+    if kept is not None and (card.types or catalogue.folder_of(base) is None):
         view.check_types(kept, card.types, corpus=base)
-    return Corpus(card, find(directory), kept)
+    return Corpus(card, _root(card, directory), kept)
+
+
+def types_of(name: str, *, directory: str | Path | None = None) -> tuple[str, ...]:
+    """The types of a corpus' spans: those of its card, or, of data of one's own, those that are found in it."""
+    base, kept = view.parse(name)
+    if own.of_spec(base) is None and (catalogue.card(base).types or catalogue.folder_of(base) is None):
+        if kept is None:
+            return catalogue.card(base).types
+        view.check_types(kept, catalogue.card(base).types, corpus=base)
+        return tuple(kept.values())
+    found = get(name, directory=directory)
+    documents = chain.from_iterable(map(found.documents, found.splits))
+    return tuple(sorted({span.type for document in documents for span in document.spans}))
 
 
 def load(
@@ -149,6 +172,22 @@ def load(
 ) -> Iterator[Document]:
     """The documents of a corpus' split ("train", "devel", "test", or "train+devel"), lazily."""
     return get(name, directory=directory, types=types).documents(split, on_error=on_error)
+
+
+def _root(card: Card, given: str | Path | None) -> Path:
+    """The folder that the paths of a card begin at: that of a card of one's own, if its files lie beside it."""
+    beside = catalogue.folder_of(card.name)
+    if beside is not None and any(directory.locate(beside, file.path) for file in card.files):
+        return beside
+    return directory.find(given)
+
+
+def _with_classes(document: Document, key: str) -> Document:
+    """The document with the classes that its metadata hold; an empty cell is none."""
+    value = document.metadata.get(key)
+    names = value if isinstance(value, list) else re.split(r"[;|]", "" if value is None else str(value))
+    found = dict.fromkeys(name for one in names if (name := str(one).strip()))
+    return replace(document, labels=(*document.labels, *map(Label, found)))
 
 
 def missing(card: Card, path: str, root: Path) -> CorpusError:

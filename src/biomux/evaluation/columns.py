@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from biomux.corpora import catalogue, cross, view
+from biomux.corpora import cross, own, view
+from biomux.corpora.corpus import types_of
 from biomux.errors import UsageError, did_you_mean
 from biomux.scoring import mapping
 
@@ -44,6 +45,16 @@ class Column:
     def base(self) -> str:
         """The corpus without the brackets of a view."""
         return view.parse(self.corpus)[0]
+
+    @property
+    def called(self) -> str:
+        """What the corpus is called."""
+        return own.short_name(self.base)
+
+    @property
+    def signed(self) -> str:
+        """What a signature calls the corpus: where data of one's own lie is nobody's business, and their checksum stands beside it."""
+        return self.corpus if own.of_spec(self.base) is None else self.called
 
 
 def plan(
@@ -101,9 +112,8 @@ def _columns(
     spec: str, heads: Sequence[EvaluatedHead], split: str, plain: Sequence[str], types: TypeMap | None, with_cross: bool
 ) -> Iterator[Column]:
     base, kept = view.parse(spec)
-    own_types = tuple(kept.values()) if kept else catalogue.card(base).types
-    if kept:
-        view.check_types(kept, catalogue.card(base).types, corpus=base)
+    base = own.short_name(base)
+    own_types = types_of(spec)
     if types is not None:
         view.check_types(types.gold, own_types, corpus=spec)
     if plain:
@@ -115,10 +125,10 @@ def _columns(
         yield _mapped(spec, base, heads, split, types)
     else:
         for head in heads:
-            if head.base == base and (shared := [name for name in head.types if not kept or name in own_types]):
-                several = sum(other.base == base for other in heads) > 1
+            if head.called == base and (shared := [name for name in head.types if not kept or name in own_types]):
+                several = sum(other.called == base for other in heads) > 1
                 name = f"{base}~{head.name}" if several else base
-                corpus = spec if kept else head.corpus or spec
+                corpus = spec if kept or own.of_spec(spec) else head.corpus or spec
                 yield Column(name, corpus, split, (head.name,), mapping.same(shared, head=head.name), head.scheme)
         if with_cross and not kept:
             yield from _crossed(spec, base, heads, split)
@@ -127,15 +137,16 @@ def _columns(
 def _asked(spec: str, heads: Sequence[EvaluatedHead], split: str, *, by_name: bool) -> Iterator[Column]:
     """The columns of heads that do not tag."""
     base, kept = view.parse(spec)
-    several = sum(head.base == base for head in heads) > 1
+    base = own.short_name(base)
+    several = sum(head.called == base for head in heads) > 1
     for head in heads:
-        own = head.base == base
-        if head.tags or not (own or by_name):
+        trained = head.called == base
+        if head.tags or not (trained or by_name):
             continue
-        name = f"{base}~{head.name}" if several or not own else base
-        corpus = spec if kept or not own else head.corpus or spec
+        name = f"{base}~{head.name}" if several or not trained else base
+        corpus = spec if kept or not trained or own.of_spec(spec) else head.corpus or spec
         nothing = mapping.of_pairs([])
-        yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not own, kind=head.kind)
+        yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not trained, kind=head.kind)
 
 
 def _way_out(heads: Sequence[EvaluatedHead]) -> str:
@@ -171,10 +182,10 @@ def _mapped(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str, ty
     bare = list(dict.fromkeys(name for head in heads for name in head.types))
     _must_be_known(types.said, [*bare, *known], "type")
     used = [head for head in heads if any(_answers(head, said) for said in types.said)]
-    own = len(used) == 1 and used[0].base == base
-    name = base if own else f"{base}~{'+'.join(head.name for head in used)}"
+    trained = len(used) == 1 and used[0].called == base
+    name = base if trained else f"{base}~{'+'.join(head.name for head in used)}"
     schemes = "+".join(dict.fromkeys(head.scheme for head in used))
-    return Column(name, spec, split, tuple(head.name for head in used), types, schemes, cross=not own)
+    return Column(name, spec, split, tuple(head.name for head in used), types, schemes, cross=not trained)
 
 
 def _answers(head: EvaluatedHead, said: str) -> bool:

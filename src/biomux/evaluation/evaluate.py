@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from biomux.corpora import catalogue, corpus
+from biomux.corpora import corpus
 from biomux.corpora.seen import Unseen, text_keys
 from biomux.errors import CorpusError, ScoreError
 from biomux.evaluation.score_folder import column_writer, signed
@@ -50,12 +50,13 @@ def evaluate(
     """
     known: Known | None = None
     trained = tuple(dict.fromkeys(head.base for head in heads if head.base))
+    called = {head.called for head in heads}
     for group in _groups(columns):
         first = group[0]
         unseen: Unseen | None = None
         unread: tuple[str, ...] = ()
         documents = corpus.get(first.corpus, directory=directory).documents(first.split)
-        if not keep_seen and first.base not in trained:
+        if not keep_seen and first.called not in called:
             known = known or training_text(trained, directory)
             unseen, unread = Unseen(known[0]), known[1]
             documents = unseen.of(documents)
@@ -83,10 +84,10 @@ def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
     known: dict[str, frozenset[int]] = {}
     unread: list[str] = []
     for name in names:
-        found = corpus.get(name, directory=directory)
         try:
+            found = corpus.get(name, directory=directory)
             for split in SPLITS:
-                if split in catalogue.card(name).splits:
+                if split in found.splits:
                     known[f"{name} {split}"] = text_keys(found.documents(split))
         except CorpusError:
             unread.append(name)
@@ -195,7 +196,7 @@ def _described(
     line = signed(
         scores,
         scheme=column.scheme,
-        corpus=column.corpus,
+        corpus=column.signed,
         checksum=checksum.value,
         split=column.split,
         documents=checksum.documents,

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from biomux.corpora import catalogue, view
+from biomux.corpora import catalogue, own, view
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.task_sheet import KINDS
 
@@ -63,6 +63,11 @@ class EvaluatedHead:
         """The corpus without the brackets of a view."""
         return None if self.corpus is None else view.parse(self.corpus)[0]
 
+    @property
+    def called(self) -> str | None:
+        """What the corpus is called: of data of one's own, the name that a bundle keeps in place of the path."""
+        return None if self.base is None else own.short_name(self.base)
+
 
 def heads_of(model: EvaluatedModel, folder: Path | None = None) -> tuple[EvaluatedHead, ...]:
     """The heads of a model that was loaded from this folder, without those of `unscored`: taggers first."""
@@ -110,4 +115,6 @@ def _stated(folder: Path) -> Mapping[str, str]:
 
 def _read_by(task: Any) -> str:
     """The corpus of a recipe's task; with the types that it kept, where it is no tagger whose own types say that."""
+    if task.rename:
+        return view.spec(task.corpus, types=task.types, rename=task.rename)
     return f"{task.corpus}[{','.join(task.types)}]" if task.kind != "tagging" and task.types else str(task.corpus)

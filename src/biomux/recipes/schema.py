@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    model_validator,
+)
 
 from biomux import plugins
+from biomux.corpora import own
+from biomux.errors import CorpusError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -21,6 +33,25 @@ def _plain(name: str) -> str:
 
 
 TaskName = Annotated[str, AfterValidator(_plain)]
+
+
+def _own_data(value: Any) -> Any:
+    """A mapping that names data of one's own, as the text by which corpora are named."""
+    if not isinstance(value, dict):
+        return value
+    try:
+        return own.to_spec(own.of_mapping(value))
+    except CorpusError as error:
+        raise ValueError(error.message) from None
+
+
+def _readable(corpus: str) -> Any:
+    """A corpus as a recipe writes it."""
+    return json.loads(corpus) if corpus.startswith("{") else corpus
+
+
+CorpusName = Annotated[str, BeforeValidator(_own_data), PlainSerializer(_readable, when_used="json")]
+"""A corpus: a name of the catalogue, a path, or a mapping as `biomux.corpora.own` describes it."""
 
 
 class Section(BaseModel):
@@ -37,18 +68,20 @@ class HeadSettings(Section):
 
 
 class TaskSettings(Section):
-    """A task on a corpus. `types` chooses some of the corpus's types; none means all.
+    """A task on a corpus. `types` chooses some of the corpus's types; none means all. `rename` gives types other names, and merges those that get the same.
 
+    `corpus` is a name of the catalogue or of a card of your own, the path of a file or folder, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`.
     `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept. `of` names
     the tagging task that an auxiliary one follows from, whose corpus and types it then has. `settings` are those of the kind.
     """
 
     kind: str = "tagging"
-    corpus: str = ""
+    corpus: CorpusName = ""
     also: tuple[str, ...] = ()
     of: str | None = None
     settings: dict[str, Any] = {}
     types: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    rename: dict[str, str] = {}
     scheme: Literal["bio", "bioes"] = "bio"
     train: Annotated[tuple[str, ...], Field(min_length=1)] = ("train",)
     head: HeadSettings | None = None
@@ -203,7 +236,7 @@ class Development(Section):
     patience: Annotated[int, Field(ge=1)] | None = None
 
 
-_FOLLOWED = ("corpus", "also", "types", "scheme", "train")
+_FOLLOWED = ("corpus", "also", "types", "rename", "scheme", "train")
 """What an auxiliary task takes from the one that it follows from, unless it says otherwise."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from biomux.corpora import catalogue
+from biomux.corpora import catalogue, own, view
 from biomux.studies.run import finished
 from biomux.training.task_documents import corpora_of
 from biomux.training.time_estimate import Estimate, estimate
@@ -104,7 +104,8 @@ def _held(recipe: Recipe, found: Estimate, scoring: Scoring) -> float:
             continue
         documents = found.counts[name]["documents"] if name in found.counts else 0
         tokens = found.sizes.get(name, (0, 0))[1]
-        card = catalogue.card(corpora_of(task)[0].partition("[")[0]).splits.get(scoring.split)
+        name = view.parse(corpora_of(task)[0])[0]
+        card = None if own.of_spec(name) else catalogue.card(name).splits.get(scoring.split)
         number = (card.counts.documents or 0) if card else 0
         for most in (recipe.documents, scoring.limit):
             number = min(number, most) if most else number

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from biomux import plugins
+from biomux.corpora import own
 from biomux.corpora.leaks import LeakReport, filter_leaks
+from biomux.corpora.survey import Survey, look
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.errors import RecipeError, TrainingError, did_you_mean
@@ -56,6 +58,8 @@ class Built:
     counts: Mapping[str, Counter[str]]
     leaks: LeakReport | None
     limit: int
+    surveys: Mapping[str, Survey] = field(default_factory=dict)
+    """What data of one's own hold, by task."""
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
@@ -85,6 +89,7 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
                 where=f"tasks → {name}",
                 hint="choose another development.split, or another corpus",
             )
+    surveys = _surveys(recipe, library)
     leaks = None
     if recipe.leaks != "ignore":
         kept, leaks = filter_leaks(documents, _held_out(recipe, library))
@@ -101,8 +106,30 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
         left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
         counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
     return Built(
-        model, tokenizer, specials, tasks, plan, examples, development, counts, leaks, recipe.model.encoder.limit
+        model,
+        tokenizer,
+        specials,
+        tasks,
+        plan,
+        examples,
+        development,
+        counts,
+        leaks,
+        recipe.model.encoder.limit,
+        surveys,
     )
+
+
+def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:
+    """What the data of one's own hold; refused if nothing can be learned from them."""
+    found = {}
+    for name, task in recipe.tasks.items():
+        if own.of_spec(task.corpus) is None or task.of is not None:
+            continue
+        splits = {"train": library.training(name, task)}
+        splits |= {split: library.part(task, split) for split in ("devel", "test") if split in library.splits(task)}
+        found[name] = look(splits, types=task.types, where=f"tasks → {name}")
+    return found
 
 
 def restore(recipe: Recipe, folder: Path, found: example_cache.Found) -> Built | None:
@@ -200,8 +227,9 @@ def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
     """The development and test parts of every corpus that the recipe trains on, but for what it trains on by its own word."""
     held: dict[str, list[Document]] = {}
     for name, task in recipe.tasks.items():
+        there = library.splits(task)
         for split in ("devel", "test"):
-            if split not in task.train:
+            if split in there and split not in task.train:
                 held[f"{name}/{split}"] = library.part(task, split)
     own = {one.partition("[")[0] for task in recipe.tasks.values() for one in (task.corpus, *task.also)}
     for corpus in recipe.hold_out:

@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from biomux.corpora import catalogue, view
+from biomux.corpora import corpus, view
 from biomux.corpora import directory as directories
 from biomux.errors import BiomuxError
 from biomux.files import replaced_folder
@@ -49,11 +49,11 @@ def key(recipe: Recipe, directory: Path | None) -> str:
 def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
     """A checksum of every file of a recipe's corpora."""
     digest = sha256()
-    root = directories.find(directory)
     names = {view.parse(name)[0] for task in recipe.tasks.values() for name in corpora_of(task)}
     for name in sorted(names):
-        for file in catalogue.card(name).files:
-            path = directories.locate(root, file.path)
+        found = corpus.get(name, directory=directory)
+        for file in found.card.files:
+            path = directories.locate(found.root, file.path)
             digest.update(f"{file.path}\0".encode())
             if path is not None:
                 with of_path(path).open() as stream:

@@ -17,6 +17,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from biomux import __version__
+from biomux.corpora import own
 from biomux.engine.annotator import Annotator
 from biomux.engine.bundle import crf_transitions
 from biomux.engine.bundle import heads as head_table
@@ -379,7 +380,7 @@ def _table(
             "kind": task.kind,
             "columns": list(trained.columns[task.name]),
             "temperature": temperatures[task.name],
-            "corpus": recipe.tasks[task.name].corpus,
+            "corpus": own.short_name(recipe.tasks[task.name].corpus),
             **({} if task.longest is None else {"longest": task.longest}),
             **({"thresholds": thresholds[task.name]} if task.name in thresholds else {}),
         }

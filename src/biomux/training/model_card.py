@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from biomux import __version__
-from biomux.corpora import catalogue
+from biomux.corpora import catalogue, own
 from biomux.errors import CorpusError
 from biomux.recipes.run_folder import RunFolder
 from biomux.training.quantization_check import RULE, mean_of
@@ -71,7 +71,7 @@ def _heads(recipe: Recipe, tasks: Sequence[Tagging], temperatures: Mapping[str, 
     rows = [
         (
             task.name,
-            recipe.tasks[task.name].corpus,
+            own.short_name(recipe.tasks[task.name].corpus),
             ", ".join(task.types),
             task.scheme,
             f"{temperatures[task.name]:.2f}",
@@ -152,6 +152,8 @@ def _training(run: Path, recipe: Recipe) -> str:
 
 def _corpus(head: str, recipe: Recipe) -> str:
     name = recipe.tasks[head].corpus
+    if own.of_spec(name) is not None:
+        return f"- **{head}**: {own.short_name(name)}, data of the trainer's own."
     try:
         found = catalogue.card(name.partition("[")[0])
     except CorpusError:

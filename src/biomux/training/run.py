@@ -107,6 +107,8 @@ def _run(
             folder / run_folder.COUNTS, {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
         )
         _keep(built, folder, own)
+        for name, found in built.surveys.items():
+            journal({"event": "data", "task": name, **found.to_json(), "text": str(found)})
     journal(
         {
             "event": "examples",

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from biomux.corpora import corpus as corpora
-from biomux.errors import CorpusError, RecipeError, TrainingError
+from biomux.corpora import view
+from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
 from biomux.training.shared_texts import joined
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ class Library:
             self.kept[names, split] = spread(joined(*read), self.most)
         return self.kept[names, split]
 
+    def splits(self, task: TaskSettings) -> frozenset[str]:
+        """The splits that all of a task's corpora have."""
+        return frozenset.intersection(
+            *(frozenset(corpora.get(name, directory=self.directory).splits) for name in corpora_of(task))
+        )
+
     def training(self, name: str, task: TaskSettings) -> list[Document]:
         """The documents that a task is trained on: its splits, one after the other."""
         found = [document for split in task.train for document in self.part(task, split)]
@@ -47,8 +54,8 @@ class Library:
 
 def corpora_of(task: TaskSettings) -> tuple[str, ...]:
     """The corpora that a task reads, as `corpora.load` takes them; the first one with the types that the task keeps of it."""
-    first = f"{task.corpus}[{','.join(task.types)}]" if task.types and not task.also else task.corpus
-    return (first, *task.also)
+    types = None if task.also else task.types
+    return (view.spec(task.corpus, types=types, rename=task.rename), *task.also)
 
 
 def spread(documents: list[Document], most: int | None) -> list[Document]:
@@ -64,18 +71,20 @@ def spread(documents: list[Document], most: int | None) -> list[Document]:
 
 def check(recipe: Recipe, directory: Path | None) -> None:
     """Refuse, before anything is read, a recipe whose corpora, splits, types or files are not there; all that is wrong is told at once."""
-    wrong: list[tuple[str, CorpusError]] = []
+    wrong: list[tuple[str, BiomuxError]] = []
     for name, task in recipe.tasks.items():
         splits = dict.fromkeys((*task.train, recipe.development.split))
         try:
             for corpus in corpora_of(task):
                 for split in splits:
                     corpora.load(corpus, split, directory=directory)
-        except CorpusError as error:
+        except BiomuxError as error:
+            if not isinstance(error, CorpusError) and error.code not in ("BX002", "BX110"):
+                raise  # a record that cannot be read has its own place
             wrong.append((f"tasks → {name}", error))
     if len(wrong) == 1:
         place, first = wrong[0]
-        raise CorpusError(first.code, first.message, where=first.where or place, hint=first.hint)
+        raise type(first)(first.code, first.message, where=first.where or place, hint=first.hint)
     if wrong:
         said = "; ".join(f"{place}: {error.message}" for place, error in wrong)
         raise RecipeError("BX307", said, where=f"recipe {recipe.name!r}", hint=wrong[0][1].hint)

@@ -61,8 +61,7 @@ class Lines:
 
     def __call__(self, event: dict[str, Any]) -> None:
         self.state.take(event)
-        said = _line(event, self.state)
-        if said:
+        for said in (_line(event, self.state) or "").splitlines():
             note(said)
 
 
@@ -70,6 +69,8 @@ def _line(event: dict[str, Any], state: State) -> str | None:
     kind = event["event"]
     if kind == "start":
         return "going on from the last checkpoint" if event["resumed"] else "beginning"
+    if kind == "data":
+        return "\n".join([f"data of {event['task']}:", *(f"  {line}" for line in event["text"].splitlines())])
     if kind == "examples":
         return f"{event['number']:,} examples of {event['tokens']:,} tokens"
     if kind == "step":
@@ -100,7 +101,7 @@ def shown() -> Iterator[Show]:
 
         def show(event: dict[str, Any]) -> None:
             state.take(event)
-            if event["event"] in ("start", "examples", "scores"):
+            if event["event"] in ("start", "data", "examples", "scores"):
                 live.console.print(_line(event, state), markup=False, highlight=False)
             if state.total:
                 bar.update(task, description=state.head(), total=state.total, completed=state.step)

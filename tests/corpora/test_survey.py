@@ -1,0 +1,81 @@
+"""What is said about data before they are trained on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from biomux.corpora.survey import look, survey
+from biomux.document import Argument, Document, Label, Relation, Span
+from biomux.errors import CorpusError
+
+TEXT = "The receptor of the kinase binds zolmide. It was found in all of the cells that were looked at."
+
+
+def one(id: str, *spans: Span, text: str = TEXT, **parts: object) -> Document:
+    return Document(id, text, spans=spans, **parts)  # type: ignore[arg-type]
+
+
+def test_types_are_counted_by_split() -> None:
+    link = Relation("binds", (Argument("a", "T1"), Argument("b", "T2")))
+    whole = one("1", Span(4, 12, "protein", id="T1"), Span(33, 40, "drug", id="T2"), relations=(link,))
+    found = survey({"train": [whole, replace(whole, id="2")], "test": [replace(whole, id="3", labels=(Label("new"),))]})
+    assert dict(found.counts) == {
+        ("mentions", "drug"): {"train": 2, "test": 1},
+        ("mentions", "protein"): {"train": 2, "test": 1},
+        ("relations", "binds"): {"train": 2, "test": 1},
+        ("labels", "new"): {"test": 1},
+    }
+    assert "documents" in str(found)
+    assert "  relation binds" in str(found)
+    assert found.to_json()["splits"]["train"]["documents"] == 2
+
+
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [
+        ((Span(4, 12, "a"), Span(4, 26, "b")), "1 mention overlaps another, .* document '1' at 4-26|at 4-12"),
+        ((Span(4, 10, "a"),), "1 mention begins or ends inside a word.*'recept'"),
+        ((Span(33, 44, "a"),), "1 mention goes over the end of a sentence"),
+        ((Span(4, 26, "a", fragments=((4, 12), (20, 26))),), "1 mention is in pieces"),
+    ],
+)
+def test_mentions_that_cannot_be_learned_are_told(spans: tuple[Span, ...], said: str) -> None:
+    assert any(re.search(said, line) for line in survey({"train": [one("1", *spans)]}).warnings)
+
+
+def test_duplicates_leaks_and_rare_types_are_told() -> None:
+    first = one("1", Span(4, 12, "protein"))
+    found = survey(
+        {"train": [first, replace(first, id="2"), one("3")], "test": [replace(first, id="4", spans=())]}, few=3
+    )
+    said = "\n".join(found.warnings)
+    assert "train has 2 duplicate documents, for instance '1' and '2'" in said
+    assert "train has 1 duplicates that are annotated differently, for instance '1' and '3'" in said
+    assert "2 of 2 sentences of test also stand in train" in said
+    assert "fewer than 3 mentions): protein (2)" in said
+    assert "test has no mentions of protein" in said
+    assert survey({"train": [first]}, few=1).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [
+        ([], "train has no documents"),
+        ([one("1")], "nothing to learn from"),
+        (
+            [one("1", labels=(Label("a"),)), one("2", labels=(Label("a"),))],
+            "every document of train is of the class 'a'",
+        ),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused(documents: list[Document], said: str) -> None:
+    with pytest.raises(CorpusError, match=f"BX213.*{said}"):
+        look({"train": documents})
+
+
+def test_a_type_that_is_not_there_is_refused_with_its_nearest() -> None:
+    with pytest.raises(CorpusError, match=r"BX213.*no type 'protien'.*did you mean 'protein'"):
+        look({"train": [one("1", Span(4, 12, "protein"))]}, types=["protien"])
