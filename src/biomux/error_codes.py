@@ -494,6 +494,21 @@ CODES: dict[str, Entry] = {
         "Another command is writing there, or you repeated a command with other inputs or options.",
         "Repeat the same command to resume, name another target, or start over with `--restart`.",
     ),
+    "BX610": Entry(
+        "the model has no head for what is asked",
+        "A model finds what it was trained for: the one that comes with Biomux finds entities.",
+        "Name a model that has such a head with `--model`, or train one.",
+    ),
+    "BX611": Entry(
+        "a document has no second text, and a head for pairs was asked",
+        "Similarity and inference compare two texts; this record has one.",
+        "Give pairs of texts.",
+    ),
+    "BX612": Entry(
+        "a document has no question, and a head for answers was asked",
+        "Answers are found for the questions that a document brings.",
+        "Give documents with questions.",
+    ),
     "BX701": Entry(
         "documents are on one side of a score and not on the other",
         "The two sides come from different splits, or documents without entities were left out.",

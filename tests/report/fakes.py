@@ -31,8 +31,14 @@ class Words:
         raise NotImplementedError
 
     def annotate(
-        self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None
+        self,
+        documents: Iterable[Document],
+        *,
+        types: Sequence[str] | None = None,
+        heads: Sequence[str] | None = None,
+        tasks: Sequence[str] | None = None,
     ) -> Iterator[Document]:
+        assert tasks is None or tuple(tasks) == ("entities",)
         for document in documents:
             assert not document.spans, "a model must not see gold"
             spans = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine.query import Query, resolved
+from biomux.engine.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -61,15 +61,10 @@ class Settings:
 
     def left_out(self) -> tuple[str, ...]:
         """The types that are not given out since they were never as precise as is asked for."""
-        if self.query.precision is None or self.query.types is not None:
+        query = self.query
+        if query.precision is None or query.types is not None:
             return ()
-        if self.run is not None:
-            return self.annotator().imprecise(self.query.precision, heads=self.query.heads)
-        from biomux.engine import load
-        from biomux.engine.bundle import reader
-
-        found = reader.read(load.find(self.bundle))
-        return resolved(self.query, found.tasks, found.merges, found.curves).left_out
+        return self.annotator().imprecise(query.precision, heads=query.heads, tasks=query.tasks)
 
     def fingerprint(self) -> str:
         """The checksum of the bundle: of its manifest, which has those of all its files. Of a run: of its description and weights."""

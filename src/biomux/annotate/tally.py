@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class JobTally:
-    """Documents annotated and failed; words (between white space); entities by type; characters (white space left out), and those read."""
+    """Documents annotated and failed; words (between white space); entities and relations by type, classes by name; characters (white space left out), and those read.
+
+    Relations and classes are those that a head said: what a document brought is not counted.
+    """
 
     documents: int = 0
     failed: int = 0
@@ -22,6 +25,8 @@ class JobTally:
     characters: int = 0
     read: int = 0
     entities: Counter[str] = field(default_factory=Counter)
+    relations: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
 
     def add(self, document: Document) -> None:
         """Count an annotated document."""
@@ -32,6 +37,8 @@ class JobTally:
         self.characters += characters
         self.read += characters - coverage.unread(document)
         self.entities.update(span.type for span in document.spans)
+        self.relations.update(relation.type for relation in document.relations if relation.head is not None)
+        self.labels.update(label.name for label in document.labels if label.head is not None)
 
     def __add__(self, other: JobTally) -> JobTally:
         return JobTally(
@@ -41,6 +48,8 @@ class JobTally:
             self.characters + other.characters,
             self.read + other.read,
             self.entities + other.entities,
+            self.relations + other.relations,
+            self.labels + other.labels,
         )
 
     @property
@@ -57,9 +66,14 @@ class JobTally:
             "characters": self.characters,
             "read": self.read,
             "entities": dict(sorted(self.entities.items())),
+            **{name: dict(sorted(counts.items())) for name, counts in self._others().items() if counts},
         }
+
+    def _others(self) -> dict[str, Counter[str]]:
+        return {"relations": self.relations, "labels": self.labels}
 
     @staticmethod
     def of_json(value: dict[str, Any]) -> JobTally:
         """What `to_json` gave."""
-        return JobTally(**{**value, "entities": Counter(value["entities"])})
+        counted = {name: Counter(value.get(name, {})) for name in ("entities", "relations", "labels")}
+        return JobTally(**{**value, **counted})

@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from biomux import formats
-from biomux.cli.options import From, Id, OnError, Options, Overwrite, Text, complete_format, read_as
+from biomux.cli.options import (
+    From,
+    Id,
+    Model,
+    OnError,
+    Options,
+    Overwrite,
+    Text,
+    Threshold,
+    complete_format,
+    names,
+    read_as,
+    thresholds,
+)
 from biomux.cli.ui.display import note, progress, sentence
 from biomux.cli.ui.loss_tally import Losses, stop_at
 from biomux.errors import UsageError
@@ -78,22 +91,23 @@ def command(
             help="Use these heads, with their corpora's own types, for instance bc5cdr,jnlpba.",
         ),
     ] = None,
-    bundle: Annotated[
+    tasks: Annotated[
         str | None,
         typer.Option(
-            "--bundle",
-            metavar="BUNDLE",
-            help="Folder or name of a bundle, or folder of a run (needs the extra biomux[train]). Default: the bundle that comes with Biomux.",
+            "--tasks",
+            metavar="NAMES",
+            help="What to find: entities, relations, classes, or names of heads, for instance relations,classes. Default: all that the model has; with --heads, entities.",
         ),
     ] = None,
-    threshold: Annotated[
-        list[str] | None,
+    keep_entities: Annotated[
+        bool,
         typer.Option(
-            "--threshold",
-            metavar="SCORE",
-            help="Minimum score, for all types (0.5) or for one (gene=0.7); 0 keeps everything. Repeatable. Default: the bundle's own for each type.",
+            "--keep-entities",
+            help="Keep the entities of the input, and find relations between them instead of new ones.",
         ),
-    ] = None,
+    ] = False,
+    model: Model = None,
+    threshold: Threshold = None,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -194,15 +208,17 @@ def command(
 
     reads = read_as(from_, text, id, option)
     query = Query(
-        types=_names(types),
-        heads=_names(heads),
-        threshold=_thresholds(threshold),
+        types=names(types),
+        heads=names(heads),
+        threshold=thresholds(threshold),
         precision=precision,
         resolve=resolve,
         abbreviations=abbreviations,
         consistent=consistent,
+        tasks=names(tasks),
+        keep_entities=keep_entities,
     )
-    settings = Settings(bundle=bundle, query=query, strict=strict, runtime=runtime)
+    settings = Settings(bundle=model, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         if plain:
             raise UsageError(
@@ -224,29 +240,6 @@ def command(
         failed = _stream(inputs, settings, way=way, reading=(reads, as_text), threads=threads, on_error=on_error)
     if failed:
         raise typer.Exit(FAILED)
-
-
-def _names(listed: str | None) -> tuple[str, ...] | None:
-    if listed is None:
-        return None
-    names = tuple(name.strip() for name in listed.split(",") if name.strip())
-    if not names:
-        raise UsageError("BX001", "--types and --heads must name at least one", hint="leave the option out for all")
-    return names
-
-
-def _thresholds(options: list[str] | None) -> dict[str, float] | None:
-    """Thresholds by type; that of all others under "*"."""
-    if not options:
-        return None
-    found: dict[str, float] = {}
-    for part in ",".join(options).split(","):
-        name, _, number = part.rpartition("=")
-        try:
-            found[name.strip() or "*"] = float(number)
-        except ValueError:
-            raise UsageError("BX001", f"--threshold must be a score such as 0.5 or gene=0.7, got {part!r}") from None
-    return found
 
 
 def _stream(
@@ -274,7 +267,8 @@ def _stream(
     found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
     query = settings.query
     if query.precision is not None and query.types is None:
-        _tell_imprecise(annotator.imprecise(query.precision, heads=query.heads), query.precision)
+        imprecise = annotator.imprecise(query.precision, heads=query.heads, tasks=query.tasks)
+        _tell_imprecise(imprecise, query.precision)
     begun = time.perf_counter()
 
     def annotated() -> Iterator[Document]:
@@ -432,9 +426,13 @@ def tell(tally: JobTally, words: int, seconds: float, *, by_type: bool = True, u
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
     note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}{_read(tally)}")
     total = sum(tally.entities.values())
-    if by_type or not total:
+    if by_type if total else not tally.labels:
         listed = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
         note(_count(total, "entity", "entities") + (f": {listed}" if total else ""))
+    for what, counts in (("relation", tally.relations), ("class", tally.labels)):
+        if counts:
+            listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
+            note(f"{_count(counts.total(), what, f'{what}es' if what == 'class' else None)}: {listed}")
     if unwritten:
         note(f"written: {total - unwritten:,} of {_count(total, 'entity', 'entities')}")
     if tally.failed:

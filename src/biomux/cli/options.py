@@ -9,6 +9,7 @@ import typer
 
 from biomux import formats
 from biomux.cli.ui.display import note
+from biomux.errors import UsageError
 from biomux.formats import ReadAs, option_pairs
 
 
@@ -56,6 +57,23 @@ Options = Annotated[
         help="Option of the input format (listed in docs/reference/formats.md). Repeatable.",
     ),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "--bundle",
+        metavar="MODEL",
+        help="Folder or name of a bundle, or folder of a run (needs the extra biomux[train]). Default: the bundle that comes with Biomux.",
+    ),
+]
+Threshold = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threshold",
+        metavar="SCORE",
+        help="Minimum score, for all types (0.5) or for one (gene=0.7); 0 keeps everything. Repeatable. Default: the model's own for each type.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]
 
 
@@ -66,3 +84,29 @@ def read_as(format: str | None, text: str | None, id: str | None, options: list[
     if format is not None:
         formats.get(format)
     return ReadAs(format, given, on_hint=note)
+
+
+def names(listed: str | None) -> tuple[str, ...] | None:
+    """Names with commas between them."""
+    if listed is None:
+        return None
+    found = tuple(name.strip() for name in listed.split(",") if name.strip())
+    if not found:
+        raise UsageError(
+            "BX001", "--types, --heads and --tasks must name at least one", hint="leave the option out for all"
+        )
+    return found
+
+
+def thresholds(options: list[str] | None) -> dict[str, float] | None:
+    """Thresholds by type; that of all others under "*"."""
+    if not options:
+        return None
+    found: dict[str, float] = {}
+    for part in ",".join(options).split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            found[name.strip() or "*"] = float(number)
+        except ValueError:
+            raise UsageError("BX001", f"--threshold must be a score such as 0.5 or gene=0.7, got {part!r}") from None
+    return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from biomux.document import Document
-from biomux.engine import coverage, parallel, text_blocks
+from biomux.engine import asked_tasks, coverage, parallel, text_blocks
 from biomux.engine.packing import BUDGET, Specials, pack
 from biomux.engine.query import Query, resolved
 from biomux.engine.task_runner import ask
@@ -104,10 +104,11 @@ class Annotator:
         resolve: bool = False,
         abbreviations: bool = False,
         consistent: bool | None = None,
+        tasks: Sequence[str] | None = None,
     ) -> Document:
         """Annotate one text; everything else as in `annotate`."""
         _must_be_str(text)
-        query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent)
+        query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent, tasks)
         return next(self.annotate_query([Document("text", text)], query))
 
     def annotate(
@@ -121,6 +122,8 @@ class Annotator:
         resolve: bool = False,
         abbreviations: bool = False,
         consistent: bool | None = None,
+        tasks: Sequence[str] | None = None,
+        keep_entities: bool = False,
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
         """The documents, in order, with what the heads say in place of their spans, and the characters that were read.
@@ -129,14 +132,18 @@ class Annotator:
         each type; without it each type has the bundle's own, and 0 gives everything. `precision` takes thresholds from the bundle's calibration.
         Types that were never right on development data are left out unless they are named, or everything is asked for. `consistent` lets the occurrences of a name within
         a document vote (`engine.consistency`): plain types do unless everything or a precision is asked for, heads' own types only if it is True. `abbreviations` carries a long form's types to its short
-        form; `resolve` then leaves one layer over all types (`engine.entity_types.one_layer`). Relations are left out with the spans that they link.
+        form; `resolve` then leaves one layer over all types (`engine.entity_types.one_layer`). A document's own relations are left out with the spans that they link.
+
+        `tasks` says what is found: "entities", "relations" (with the entities that they link), "classes" (of documents and sentences), "pairs", "questions", or names of heads that do not tag. By default it
+        is all that the model has and that needs no second text; entities alone if `heads` are named. Thresholds and `precision` are for relation types and classes too. With `keep_entities`
+        documents keep their own entities, and relations are those between them.
 
         Of all types, those that were never as precise as `precision` are left out: `imprecise` names them. One that is asked for by name is an error then.
         What cannot be asked for is raised here, before the first document. A document that fails goes to `on_error`, and the rest goes on;
         without `on_error` it is raised.
         """
         _must_be_several(documents)
-        query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent)
+        query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent, tasks, keep_entities)
         return self.annotate_query(documents, query, on_error=on_error)
 
     def annotate_query(
@@ -147,13 +154,24 @@ class Annotator:
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
         """As `annotate`, with its options in one value."""
-        chosen = resolved(query, self.tasks, self.merges, self.curves or {}, defaults=self.thresholds)
-        return self._all(documents, chosen, on_error=on_error)
+        return self._all(documents, self._resolved(query), on_error=on_error)
 
-    def imprecise(self, precision: float, *, heads: Sequence[str] | None = None) -> tuple[str, ...]:
+    def imprecise(
+        self, precision: float, *, heads: Sequence[str] | None = None, tasks: Sequence[str] | None = None
+    ) -> tuple[str, ...]:
         """The types that no threshold makes that precise, as far as the bundle knows."""
-        query = Query(heads=heads, precision=precision)
-        return resolved(query, self.tasks, self.merges, self.curves or {}).left_out
+        chosen = self._resolved(Query(heads=heads, precision=precision, tasks=tasks))
+        return chosen.left_out + (chosen.asked.left_out if chosen.asked else ())
+
+    def _resolved(self, query: Query) -> ResolvedQuery:
+        curves = self.curves or {}
+        own = [name for task in self.tasks for name in task.types]
+        asked, query = asked_tasks.resolved(
+            query, self.asking, types=self.types, own=own, curves=curves, defaults=self.thresholds
+        )
+        taggers = self.tasks if asked.entities else ()
+        chosen = resolved(query, taggers, self.merges if taggers else None, curves, defaults=self.thresholds)
+        return replace(chosen, asked=asked)
 
     def _all(
         self,
@@ -223,8 +241,28 @@ class Annotator:
                 yield from done
 
     def _annotate(self, documents: Sequence[Document], chosen: ResolvedQuery) -> list[Document]:
+        asked = chosen.asked
         for document in documents:
             _must_be_text(document)
+            if asked is not None:
+                asked.must_fit(document)
+        read = self._tagged(documents, chosen) if asked is None or asked.entities else self._untagged(documents)
+        if asked is None or not asked.others:
+            return read
+        answered = self.answer([asked.bare(document) for document in read], heads=asked.heads)
+        return [asked.kept(document) for document in answered]
+
+    def _untagged(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with their own entities, as they are read for other answers."""
+        read = [replace(document, coverage=reading_ranges(document)) for document in documents]
+        for document in read:
+            if self.strict:
+                _must_be_read(document)
+            if self.on_read is not None:
+                self.on_read(len(document.text))
+        return read
+
+    def _tagged(self, documents: Sequence[Document], chosen: ResolvedQuery) -> list[Document]:
         longest = {task.longest for task in chosen.tasks}
         most = longest.pop() if len(longest) == 1 else None  # heads that were taught otherwise share whole sentences
         ranges = [reading_ranges(document, most) for document in documents]

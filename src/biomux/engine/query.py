@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from biomux.document import Range, Span
+    from biomux.engine.asked_tasks import AskedTasks
     from biomux.engine.entity_types import Curve, Merge, Source
     from biomux.tasks.tagging import Tagging
 
@@ -41,8 +42,11 @@ class Query:
     resolve: bool = False
     abbreviations: bool = False
     consistent: bool | None = None
+    tasks: Sequence[str] | None = None
+    keep_entities: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "tasks", _names("tasks", self.tasks))
         object.__setattr__(self, "types", _names("types", self.types))
         object.__setattr__(self, "heads", _names("heads", self.heads))
         object.__setattr__(self, "threshold", _pairs(self.threshold))
@@ -62,6 +66,8 @@ class Query:
             "resolve": self.resolve,
             "abbreviations": self.abbreviations,
             "consistent": self.consistent,
+            **({} if self.tasks is None else {"tasks": sorted(self.tasks)}),
+            **({"keep-entities": True} if self.keep_entities else {}),
         }
 
 
@@ -71,7 +77,7 @@ class ResolvedQuery:
 
     `floors` are thresholds of heads' types, before merging; `thresholds` those of the types that are given out. `left_out` are types
     that are never as precise as is asked for. `standings` of plain types, or of heads' own, say which of two that overlap stays in one layer.
-    `consistent`: names are voted on. `abbreviations`: a long form's types are carried to its short form.
+    `consistent`: names are voted on. `abbreviations`: a long form's types are carried to its short form. `asked` is what else is found.
     """
 
     tasks: tuple[Tagging, ...]
@@ -85,6 +91,7 @@ class ResolvedQuery:
     standings: Mapping[Source, Standing] = field(default_factory=dict)
     consistent: bool = False
     abbreviations: bool = False
+    asked: AskedTasks | None = None
 
     def merged(self, spans: Iterable[Span], *, text: str, read: Sequence[Range]) -> list[Span]:
         """What the heads said about a text, as the types that were asked for, above their thresholds."""
@@ -134,7 +141,7 @@ def resolved(
     if threshold is not None and precision is not None:
         raise UsageError("BX001", "cannot use both a threshold and a precision", hint="give one of them")
     asked = _asked_for(types, threshold)
-    everything = precision is not None or _is_everything(threshold)
+    everything = precision is not None or is_everything(threshold)
     voted = (bool(merges) and heads is None and not everything) if query.consistent is None else query.consistent
     floors: dict[Source, float] = {}
     if merges and heads is None:
@@ -162,13 +169,13 @@ def resolved(
         points = _alone(read, curves, names)
         standings = {source: Standing(0, curve) for source, curve in curves.items()}
         if precision is None:
-            floors = _default_floors(defaults or {}, threshold, asked, everything=everything)
+            floors = default_floors(defaults or {}, threshold, asked, everything=everything)
     limits, default = _thresholds(threshold, own, names)
     if precision is None:
         return ResolvedQuery(
             read, rules, names, limits, default, query.resolve, floors, (), standings, voted, query.abbreviations
         )
-    _must_be_share("precision", precision)
+    must_be_share("precision", precision)
     behind = {rule.type: rule.used for rule in rules or () if not rule.curve}
     limits, refused = {}, {}
     for name in sorted(names):
@@ -215,12 +222,12 @@ def _asked_for(types: Sequence[str] | None, threshold: Mapping[str, float] | Non
     return tuple(types) if types is not None else tuple(name for name in threshold or () if name != "*")
 
 
-def _is_everything(threshold: Mapping[str, float] | None) -> bool:
+def is_everything(threshold: Mapping[str, float] | None) -> bool:
     """Whether a threshold of 0 is that of all types that are not named."""
     return threshold is not None and threshold.get("*") == 0
 
 
-def _default_floors(
+def default_floors(
     defaults: Mapping[Source, float | None],
     threshold: Mapping[str, float] | None,
     asked: Sequence[str],
@@ -246,7 +253,7 @@ def _thresholds(
         return dict(own), 0.0
     _must_be_known("type", [name for name in threshold if name != "*"], sorted(names))
     for value in threshold.values():
-        _must_be_share("threshold", value)
+        must_be_share("threshold", value)
     rest = {} if "*" in threshold else dict(own)
     return rest | {name: value for name, value in threshold.items() if name != "*"}, threshold.get("*", 0.0)
 
@@ -277,7 +284,8 @@ def _must_be_known(what: str, asked: Sequence[str], known: Sequence[str]) -> Non
         raise UsageError("BX001", f"unknown {what} {unknown[0]!r}", hint=did_you_mean(unknown[0], known))
 
 
-def _must_be_share(what: str, value: object) -> None:
+def must_be_share(what: str, value: object) -> None:
+    """An error unless a value is a number from 0 to 1."""
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         said = f"{value:g}" if isinstance(value, int | float) else repr(value)
         raise UsageError("BX001", f"{what} must be a number from 0 to 1, got {said}")

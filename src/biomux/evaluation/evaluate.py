@@ -141,7 +141,7 @@ def _score(
     tokens = token_ranges(model)
     sheets = [Sheet(tokens=tokens, examples=examples) for _ in columns]
     if columns[0].plain:
-        pairs = annotated(model, documents, types=columns[0].plain)
+        pairs = annotated(model, documents, types=columns[0].plain, tasks=("entities",))
     else:
         pairs = annotated(model, documents, heads=sorted({head for column in columns for head in column.heads}))
     with ExitStack() as stack:

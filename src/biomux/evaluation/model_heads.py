@@ -37,7 +37,12 @@ class EvaluatedModel(Protocol):
         ...
 
     def annotate(
-        self, documents: Iterable[Document], *, types: Sequence[str] | None = None, heads: Sequence[str] | None = None
+        self,
+        documents: Iterable[Document],
+        *,
+        types: Sequence[str] | None = None,
+        heads: Sequence[str] | None = None,
+        tasks: Sequence[str] | None = None,
     ) -> Iterator[Document]:
         """The documents, in order, with what the heads say."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from biomux.cli.ui import render
+from biomux.cli.ui import render, render_answers
 from biomux.cli.ui.display import sentence
 
 if TYPE_CHECKING:
@@ -26,15 +26,18 @@ def terminal(documents: Iterable[Document]) -> None:
         if title:
             console.print(Text(title, style="bold"))
         console.print(render.coloured(document, width=width))
+        if answers := render_answers.coloured(document, width=width):
+            console.print(answers)
         counts.update(span.type for span in document.spans)
     if counts:
         console.print(render.legend(counts.most_common(), width=width))
 
 
 def plain(documents: Iterable[Document]) -> None:
-    """Each document with its mentions in brackets, a blank line after it."""
+    """Each document with its mentions in brackets, its relations and classes below; a blank line after it."""
     for title, document in _titled(documents):
-        print(f"# {title}\n{render.plain(document)}\n" if title else render.plain(document))
+        shown = "\n".join([render.plain(document), *render_answers.plain(document)])
+        print(f"# {title}\n{shown}\n" if title else shown)
 
 
 def _titled(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:
