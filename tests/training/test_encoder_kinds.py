@@ -26,10 +26,16 @@ BILSTM: dict[str, Any] = {
     "kind": "bilstm",
     "bilstm": {"word_width": 24, "hidden": 16, "character_width": 6, "character_hidden": 5},
 }
+LEXICAL: dict[str, Any] = {
+    "kind": "lexical",
+    "layers": 2,
+    "lexical": {"width": 24, "word_rows": 500, "gram_rows": 2000},
+}
 KINDS: dict[str, dict[str, Any]] = {
     "bilstm": {"encoder": BILSTM, "head": {"kind": "bilstm", "settings": {"hidden": 12, "dropout": 0.0}}},
     "crf": {"encoder": BILSTM, "head": {"kind": "crf", "settings": {"dropout": 0.0}}},
     "convolution": {"encoder": {"kind": "convolution", "layers": 2, "convolution": {"width": 24}}},
+    "lexical": {"encoder": LEXICAL},
 }
 
 
@@ -63,10 +69,11 @@ def test_a_run_learns_and_loads(kind: str, tmp_path: Path) -> None:
     assert encoder.describe()["vocabulary"] == tokenizer.get_vocab_size()  # type: ignore[operator]
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoder", [BILSTM, LEXICAL])
+def test_a_stopped_run_goes_on_to_the_same_weights(encoder: dict[str, Any], tmp_path: Path) -> None:
     directory = invented.corpora(tmp_path / "corpora", number=20)
     model = {
-        "encoder": {**BILSTM, "dropout": 0.2},
+        "encoder": {**encoder, "dropout": 0.2},
         "head": {"kind": "crf", "settings": {"head": "bilstm", "hidden": 6}},
     }
     chosen = invented.recipe(model=model, loop={"epochs": 2})

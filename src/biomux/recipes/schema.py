@@ -135,7 +135,29 @@ class ConvolutionSettings(Section):
     hashes: Annotated[int, Field(ge=1)] = 2
 
 
-ENCODERS = ("transformer", "bilstm", "convolution", "random")
+class LexicalSettings(Section):
+    """A word-level encoder of look-up tables: word vectors from a file, hashed words, n-grams and shapes; then windows, and a BiLSTM if `recurrent`.
+
+    `vectors` is a file of word vectors; without one there are only the hashed tables. The vectors of the training text's words are read, and the
+    file's first `most` words; they do not move if `frozen`. Of each table `rows` are how many places words are hashed to, and `width` is
+    the size of each. The encoder's `layers` are the windows, four unless given, each with `window` neighbours on either side.
+    """
+
+    vectors: str | None = None
+    most: Annotated[int, Field(ge=0)] = 200_000
+    frozen: bool = True
+    word_rows: Annotated[int, Field(ge=2)] = 32_768
+    gram_rows: Annotated[int, Field(ge=2)] = 65_536
+    shape_rows: Annotated[int, Field(ge=2)] = 512
+    word_width: Annotated[int, Field(ge=1)] = 64
+    gram_width: Annotated[int, Field(ge=1)] = 64
+    shape_width: Annotated[int, Field(ge=1)] = 16
+    width: Annotated[int, Field(ge=2, multiple_of=2)] = 192
+    window: Annotated[int, Field(ge=0)] = 1
+    recurrent: bool = True
+
+
+ENCODERS = ("transformer", "bilstm", "convolution", "lexical", "random")
 
 
 def _known_encoder(kind: str) -> str:
@@ -162,6 +184,7 @@ class EncoderSettings(Section):
     run: str | None = None
     bilstm: BiLSTMSettings | None = None
     convolution: ConvolutionSettings | None = None
+    lexical: LexicalSettings | None = None
     settings: dict[str, Any] = {}
 
     @model_validator(mode="after")
@@ -170,7 +193,7 @@ class EncoderSettings(Section):
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
         if self.settings and self.kind in ENCODERS:
             raise ValueError(f"settings are those of encoders from other packages; {self.kind!r} has none")
-        for kind in ("bilstm", "convolution"):
+        for kind in ("bilstm", "convolution", "lexical"):
             if getattr(self, kind) is not None and self.kind != kind:
                 raise ValueError(f"settings of {kind!r} for an encoder of kind {self.kind!r}")
         return self

@@ -96,11 +96,13 @@ def _load(
     for name, optimizer in optimizers.items():
         described = optimizer.state_dict()
         prefix = f"optimizer/{name}/"
-        restored: dict[int, dict[str, Tensor]] = {}
+        restored: dict[int, dict[str, Tensor | int]] = {}
         for key, value in state.items():
             if key.startswith(prefix):
                 index, part = key[len(prefix) :].split("/")
                 restored.setdefault(int(index), {})[part] = value
+        if isinstance(optimizer, torch.optim.SparseAdam):  # counts its steps in a plain number, others in a tensor
+            restored = {index: {**parts, "step": int(parts["step"])} for index, parts in restored.items()}
         described["state"] = restored
         for group, rate in zip(described["param_groups"], scalars[name], strict=True):
             group["lr"] = rate
@@ -126,7 +128,8 @@ def _optimizer_state(optimizers: dict[str, torch.optim.Optimizer]) -> tuple[dict
         described = optimizer.state_dict()
         rates[name] = [float(group["lr"]) for group in described["param_groups"]]
         for index, parts in described["state"].items():
-            for part, value in parts.items():
+            for part, kept in parts.items():
+                value = torch.as_tensor(kept)
                 tensors[f"optimizer/{name}/{index}/{part}"] = (
                     value.contiguous() if value.ndim else value.reshape(()).clone()
                 )

@@ -80,13 +80,16 @@ class Processes:
         used = torch.tensor([float(parameter.grad is not None) for parameter in moving])
         distributed.all_reduce(used)
         chosen = [parameter for parameter, some in zip(moving, used.tolist(), strict=True) if some]
+        sparse = torch.tensor([float(one.grad is not None and one.grad.is_sparse) for one in chosen])
+        distributed.all_reduce(sparse)
         flat = torch.cat(
-            [(torch.zeros_like(one) if one.grad is None else one.grad).reshape(-1).float() for one in chosen]
+            [(torch.zeros_like(one) if one.grad is None else one.grad.to_dense()).reshape(-1).float() for one in chosen]
         )
         distributed.all_reduce(flat)
         at = 0
-        for one in chosen:
-            one.grad = flat[at : at + one.numel()].reshape(one.shape).to(one.dtype)
+        for one, rows in zip(chosen, sparse.tolist(), strict=True):
+            summed = flat[at : at + one.numel()].reshape(one.shape).to(one.dtype)
+            one.grad = summed.to_sparse(1) if rows else summed
             at += one.numel()
 
 

@@ -206,7 +206,10 @@ def step(
     processes.add_gradients([*run.model.parameters(), *run.weights.values()])
     tasks = {run.examples[index].task for members in chosen for index in members}
     if sums:
-        _move(run, [mover for name, mover in movers.items() if run.plan.optimizers == "shared" or name in tasks], sums)
+        every = run.plan.optimizers == "shared"
+        _move(
+            run, [mover for name, mover in movers.items() if every or name in tasks or name == optimizers.TABLES], sums
+        )
     run.model.zero_grad(set_to_none=True)
     for weight in run.weights.values():
         weight.grad = None
@@ -215,13 +218,14 @@ def step(
 
 
 def _move(run: LoopInputs, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
-    """Clip the gradients and let the optimizers go a step. In fp16 a step whose gradients overflow is left out, and the scale made smaller."""
+    """Clip the gradients, but for sparse ones, and let the optimizers go a step. In fp16 a step whose gradients overflow is left out, and the scale made smaller."""
     scaler = run.scaler
     if scaler:
         for mover in movers:
             scaler.unscale_(mover)
     if run.settings.clip:
-        norm = float(torch.nn.utils.clip_grad_norm_(run.model.parameters(), run.settings.clip))
+        dense = [one for one in run.model.parameters() if one.grad is not None and not one.grad.is_sparse]
+        norm = float(torch.nn.utils.clip_grad_norm_(dense, run.settings.clip))
         if not math.isfinite(norm) and not scaler:
             raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} is {norm}")
     for mover in movers:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from biomux.recipes.schema import Loop
     from biomux.training.plan import Plan
 
+TABLES = ".tables"
+"""The optimizer of tables with sparse gradients, in whatever plan; no task can have this name."""
 _LAYER = re.compile(r"\.layers?\.(\d+)\.")
 
 
@@ -62,10 +64,20 @@ def build(
 def of_plan(
     model: nn.Module, plan: Plan, settings: Loop, weights: Mapping[str, nn.Parameter]
 ) -> dict[str, torch.optim.Optimizer]:
-    """The optimizers that a plan asks for, by name: one named "shared", or one for each task over what is shared and its own."""
+    """The optimizers that a plan asks for, by name: one named "shared", or one for each task over what is shared and its own.
+
+    Tables with sparse gradients have one more, `TABLES`: Adam for the rows that a step uses, without weight decay.
+    """
     freeze(model, moves=plan.moves)
+    tables = {f"{name}.weight" for name, module in model.named_modules() if getattr(module, "sparse", False)}
+    moving = [parameter for name, parameter in model.named_parameters() if name in tables and plan.moves(name)]
+    sparse = {TABLES: torch.optim.SparseAdam(moving, lr=settings.learning_rate)} if moving else {}
+
+    def moves(name: str) -> bool:
+        return name not in tables and plan.moves(name)
+
     if plan.optimizers == "shared":
-        return {"shared": build(model, settings, moves=plan.moves, weights=weights)}
+        return {"shared": build(model, settings, moves=moves, weights=weights), **sparse}
     if settings.accumulate > 1:
         raise RecipeError(
             "BX305",
@@ -76,9 +88,9 @@ def of_plan(
     heads = [objective.head for objective in plan.objectives]
 
     def of(head: str) -> Callable[[str], bool]:
-        return lambda name: plan.moves(name) and (not name.startswith("heads.") or name.startswith(f"heads.{head}."))
+        return lambda name: moves(name) and (not name.startswith("heads.") or name.startswith(f"heads.{head}."))
 
-    return {head: build(model, settings, moves=of(head)) for head in heads}
+    return {**{head: build(model, settings, moves=of(head)) for head in heads}, **sparse}
 
 
 def _make(name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:

@@ -108,9 +108,8 @@ def vector(model: Model, task: Task, examples: Sequence[Example], specials: Spec
         (loss / len(target.labels)).backward()
         for total, (_, weight) in zip(sums, named, strict=True):
             if weight.grad is not None:
-                total += (
-                    weight.grad.double().pow(2).flatten(1).mean(1) if weight.dim() > 1 else weight.grad.double().pow(2)
-                )
+                squares = weight.grad.to_dense().double().pow(2)
+                total += squares.flatten(1).mean(1) if weight.dim() > 1 else squares
     model.zero_grad(set_to_none=True)
     whole = np.sqrt(np.concatenate([total.numpy() for total in sums]) / max(len(examples), 1))
     size = float(np.linalg.norm(whole))

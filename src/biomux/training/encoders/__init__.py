@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux import plugins
-from biomux.training.encoders import bilstm, convolution, random_weights, transformer
+from biomux.training.encoders import bilstm, convolution, lexical, random_weights, transformer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,6 +29,7 @@ ENCODERS: dict[str, Kind] = {
     "transformer": Kind(transformer.make, transformer.build),
     "bilstm": Kind(bilstm.make, bilstm.build),
     "convolution": Kind(convolution.make, convolution.build),
+    "lexical": Kind(lexical.make, lexical.build),
     "random": Kind(random_weights.make, transformer.build),
 }
 

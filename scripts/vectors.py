@@ -1,0 +1,96 @@
+"""Make word vectors from plain text, one document a line: skip-gram with negative sampling, the same vectors for the same seed.
+
+    pip install 'biomux[vectors]'
+    python scripts/vectors.py corpora/text/*.txt.gz --without heldout.txt.gz -o vectors.npz
+
+Words are those of `biomux.text.words`, within sentences of `biomux.text.sentences`, so that every word a model meets is looked up
+as it was learned. The .npz has `words`, the most frequent first, and `vectors` (float16), as `biomux.training.encoders.word_vectors`
+reads it. One thread: with more, two runs differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biomux.files import whole_file
+from biomux.formats import lines, sources
+from biomux.text import sentences, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Split the texts, train, write."""
+    parser = argparse.ArgumentParser(description="Make word vectors from plain text.")
+    parser.add_argument("texts", nargs="+", help="files of plain text, one document a line, gzipped or not")
+    parser.add_argument("--without", nargs="*", default=[], help="names of files among them that stay out")
+    parser.add_argument("-o", "--output", required=True, type=Path)
+    parser.add_argument("--lower", action="store_true", help="words that differ in case share a vector")
+    parser.add_argument("--width", type=int, default=200)
+    parser.add_argument("--minimum", type=int, default=5, help="how often a word comes at least")
+    parser.add_argument("--window", type=int, default=5)
+    parser.add_argument("--negative", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    try:
+        from gensim.models.word2vec import Word2Vec
+    except ImportError:
+        print("gensim is not installed: pip install 'biomux[vectors]'", file=sys.stderr)
+        return 2
+    files = [file for file in chosen.texts if Path(file).name not in chosen.without]
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "words.txt"
+        number = write_words(documents(files), place, lower=chosen.lower)
+        print(f"{number:,} words of {len(files)} files after {time.monotonic() - begun:.0f} s", flush=True)
+        model = Word2Vec(
+            corpus_file=str(place),
+            vector_size=chosen.width,
+            min_count=chosen.minimum,
+            window=chosen.window,
+            negative=chosen.negative,
+            epochs=chosen.epochs,
+            sample=1e-4,
+            sg=1,
+            workers=1,
+            seed=chosen.seed,
+        )
+    with whole_file(chosen.output) as fresh, fresh.open("wb") as stream:
+        np.savez(stream, words=np.array(model.wv.index_to_key), vectors=model.wv.vectors.astype(np.float16))
+    print(f"{len(model.wv):,} words × {chosen.width} after {time.monotonic() - begun:.0f} s: {chosen.output}")
+    return 0
+
+
+def documents(files: Iterable[str]) -> Iterator[str]:
+    """The lines of files, each a document."""
+    for source in chain.from_iterable(sources(file) for file in files):
+        for _, line in lines(source):
+            yield line
+
+
+def write_words(texts: Iterable[str], place: Path, *, lower: bool) -> int:
+    """Write the words of texts, a sentence a line; gives how many there are."""
+    number = 0
+    with place.open("w", encoding="utf-8") as stream:
+        for text in texts:
+            for start, end in sentences.split(text):
+                sentence = text[start:end]
+                found = [sentence[first:last] for first, last in words.split(sentence)]
+                number += len(found)
+                line = " ".join(found)
+                stream.write((line.lower() if lower else line) + "\n")
+    return number
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

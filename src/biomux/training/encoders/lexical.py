@@ -1,0 +1,295 @@
+"""A word-level encoder whose knowledge is in look-up tables: cheap to train, and cheap to run.
+
+A word is the vector that a file has for it, a row of a hashed table of words, the mean of rows of its character n-grams, and a row
+of its shape, side by side; a linear layer makes one vector of them. Residual windows follow (see `convolution`), and a BiLSTM if the
+recipe asks for one. A word that nobody has seen has n-grams and a shape like any other.
+
+What a word's vector is depends on its characters alone: it is computed once for each distinct word of a batch. Tokens are those of
+`word_tokenizer`. A word that it had to spell is put together again here, and each of its tokens gets the word's state. [CLS] and
+[SEP] are words too. `segments` are not read: [SEP] stands between two parts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from biomux.recipes import schema
+from biomux.text.word_features import Rows, of_words
+from biomux.training.encoders import word_tokenizer, word_vectors
+from biomux.training.encoders.convolution import BLOCKS, Block
+from biomux.training.encoders.encoder import BuiltEncoder
+from biomux.training.encoders.recurrence import Recurrence
+from biomux.training.encoders.tokenizer import SPECIALS
+from biomux.training.encoders.transformer import specials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from biomux.text.word_features import WordFeatures
+
+REMEMBERED = 100_000
+"""Words beside those of the vocabulary that are remembered; when there are more, all are forgotten."""
+
+
+class Lexical(nn.Module):
+    """The network.
+
+    | size | of what |
+    |---|---|
+    | vocabulary, letters | tokens; bytes of all their strings together |
+    | vectors, vector_width | word vectors from a file; row 0 is for words that it does not have. They do not move if `frozen` |
+    | word_rows, gram_rows, shape_rows | rows of the hashed tables |
+    | word_width, gram_width, shape_width | a row of each |
+    | width, blocks, window | a word's vector; residual windows over them, so many neighbours on either side |
+    | recurrent | whether a BiLSTM follows; both directions together are as wide as all else |
+    """
+
+    strings: Tensor
+    ends: Tensor
+    vector_rows: Tensor
+
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        letters: int,
+        vectors: int = 0,
+        vector_width: int = 0,
+        frozen: bool = True,
+        word_rows: int = 32768,
+        gram_rows: int = 65536,
+        shape_rows: int = 512,
+        word_width: int = 64,
+        gram_width: int = 64,
+        shape_width: int = 16,
+        width: int = 192,
+        blocks: int = BLOCKS,
+        window: int = 1,
+        recurrent: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        # The tokens' strings, one after the other in UTF-8, where each ends, and which vector of the file each has.
+        self.register_buffer("strings", torch.zeros(letters, dtype=torch.uint8))
+        self.register_buffer("ends", torch.zeros(vocabulary, dtype=torch.int32))
+        self.register_buffer("vector_rows", torch.zeros(vocabulary, dtype=torch.int32))
+        table = torch.zeros((vectors, vector_width))
+        if frozen or not vectors:
+            self.register_buffer("vectors", table)
+        else:
+            self.vectors: Tensor = nn.Parameter(table)
+        # Few rows are used by a batch: their gradients alone are made, and the optimizer moves these rows alone.
+        self.words = nn.Embedding(word_rows, word_width, sparse=True)
+        self.grams = nn.EmbeddingBag(gram_rows, gram_width, mode="mean", sparse=True)
+        self.shapes = nn.Embedding(shape_rows, shape_width)
+        for embedding, deviation in ((self.words, 0.1), (self.grams, 0.3), (self.shapes, 0.1)):
+            nn.init.normal_(embedding.weight, std=deviation)
+        self.mix = nn.Linear(vector_width * bool(vectors) + word_width + gram_width + shape_width, width)
+        self.norm = nn.LayerNorm(width)
+        self.layer = nn.ModuleList(Block(width, window, "gelu", dropout) for _ in range(blocks))
+        self.recurrence = Recurrence(width) if recurrent else None
+        self.dropout = nn.Dropout(dropout)
+        self._lexicon: _Lexicon | None = None
+
+    @property
+    def width(self) -> int:
+        """The size of a token's vector."""
+        return int(self.settings["width"])
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are beside the words' own vectors."""
+        return len(self.layer) + (self.recurrence is not None)
+
+    def describe(self) -> dict[str, Any]:
+        """What the encoder is, as plain data; the words that it knows are in the state dict."""
+        return {"kind": "lexical", **self.settings}
+
+    def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
+        return self.layers(ids, mask, segments)[-1]
+
+    def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:  # noqa: ARG002
+        """The words' own vectors, and what every layer makes of them."""
+        real = mask.bool()
+        continues = torch.from_numpy(self.lexicon.continues).to(ids.device)
+        before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
+        # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
+        begins = real & ~(continues[ids] & (before >= len(SPECIALS)))
+        sizes = begins.sum(dim=1)
+        word = (begins.cumsum(dim=1) - 1).clamp(min=0)
+        there = torch.arange(int(sizes.max()), device=ids.device)[None, :] < sizes[:, None]
+        types, flat = self._types(ids[real].cpu().numpy(), begins[real].cpu().numpy())
+        hidden = types.new_zeros((*there.shape, types.shape[1]))
+        hidden[there] = types[torch.from_numpy(flat).to(ids.device)]
+        inside = there[..., None].to(hidden.dtype)
+        hidden = self.dropout(hidden)
+        found = [hidden]
+        for layer in self.layer:
+            found.append(layer(found[-1], inside))
+        if self.recurrence is not None:
+            found.append(self.recurrence(self.dropout(found[-1]), sizes) * inside)
+        if word.shape == there.shape and bool((begins == real).all()):
+            return tuple(found)
+        index = word[..., None].expand(*word.shape, self.width)
+        return tuple(layer.gather(1, index) * real[..., None] for layer in found)
+
+    @property
+    def lexicon(self) -> _Lexicon:
+        """The words that the tokenizer knows, with their rows; made from the buffers when first asked for."""
+        if self._lexicon is None:
+            rows = Rows(*(int(self.settings[f"{name}_rows"]) for name in ("word", "gram", "shape")))
+            self._lexicon = _Lexicon(_strings(self.strings, self.ends), self.vector_rows.cpu().numpy(), rows)
+        return self._lexicon
+
+    def _load_from_state_dict(self, *arguments: Any, **options: Any) -> None:
+        self._lexicon = None
+        super()._load_from_state_dict(*arguments, **options)
+
+    def _types(self, ids: NDArray[np.int64], begins: NDArray[np.bool_]) -> tuple[Tensor, NDArray[np.int64]]:
+        """The vectors of the distinct words, and which of them each word is."""
+        keys, index = np.unique(self.lexicon.keys(ids, begins), return_inverse=True)
+        rows, features = self.lexicon.rows(keys)
+        device = self.mix.weight.device
+        words, shapes, grams, sizes, vectors = (
+            torch.from_numpy(part).to(device)
+            for part in (features.words, features.shapes, features.grams, features.sizes, rows)
+        )
+        parts = [self.words(words), self.grams(grams, sizes.cumsum(0) - sizes), self.shapes(shapes)]
+        if len(self.vectors):
+            parts.insert(0, functional.embedding(vectors, self.vectors))
+        mixed: Tensor = self.norm(self.mix(self.dropout(torch.cat(parts, dim=1))))
+        return mixed, index.reshape(-1)
+
+
+class _Lexicon:
+    """Tokens by their index, and other words as they come: numbered from the vocabulary's size on."""
+
+    def __init__(self, tokens: Sequence[str], vector_rows: NDArray[np.int32], rows: Rows) -> None:
+        self._tokens, self._sizes = tokens, rows
+        self.continues = np.array([token.startswith(word_tokenizer.CONTINUES) and len(token) > 2 for token in tokens])
+        self._letters = [
+            token[2:] if inner else token for token, inner in zip(tokens, self.continues.tolist(), strict=True)
+        ]
+        self._known = {
+            token: int(row)
+            for token, row, inner in zip(tokens, vector_rows, self.continues, strict=True)
+            if row and not inner
+        }
+        self._table = _Table(of_words(self._letters, rows), vector_rows.astype(np.int64))
+        self._others: dict[str, int] = {}
+        self._more: _Table | None = None
+
+    def keys(self, ids: NDArray[np.int64], begins: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The number of each word; a word is a token that begins one and the tokens up to the next."""
+        starts = np.flatnonzero(begins)
+        sizes = np.diff(np.append(starts, len(ids)))
+        keys = ids[starts].copy()
+        several = np.flatnonzero((sizes > 1) | self.continues[keys])
+        if not len(several):
+            return keys
+        words = [
+            "".join(self._letters[one] for one in ids[start : start + size])
+            for start, size in zip(starts[several], sizes[several], strict=True)
+        ]
+        keys[several] = self._numbers(words)
+        return keys
+
+    def _numbers(self, words: Sequence[str]) -> list[int]:
+        if len(self._others) + len(words) > REMEMBERED:
+            self._others, self._more = {}, None
+        fresh = list(dict.fromkeys(word for word in words if word not in self._others))
+        if fresh:
+            vectors = np.array([vector_row(word, self._known) for word in fresh], dtype=np.int64)
+            made = _Table(of_words(fresh, self._sizes), vectors)
+            self._more = made if self._more is None else self._more.with_more(made)
+            for word in fresh:
+                self._others[word] = len(self._tokens) + len(self._others)
+        return [self._others[word] for word in words]
+
+    def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], WordFeatures]:
+        """The rows of numbered words, given in ascending order."""
+        inside = int(np.searchsorted(keys, len(self._tokens)))
+        found = self._table.take(keys[:inside])
+        if inside < len(keys) and self._more is not None:
+            found = found.with_more(self._more.take(keys[inside:] - len(self._tokens)))
+        return found.vectors, found.features
+
+
+class _Table:
+    """The rows of words."""
+
+    def __init__(self, features: WordFeatures, vectors: NDArray[np.int64]) -> None:
+        self.features, self.vectors = features, vectors
+        self._starts = np.cumsum(features.sizes) - features.sizes
+
+    def take(self, index: NDArray[np.int64]) -> _Table:
+        """Some of the words."""
+        found, sizes = self.features, self.features.sizes[index]
+        inner = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        grams = found.grams[np.repeat(self._starts[index], sizes) + inner]
+        return _Table(type(found)(found.words[index], grams, sizes, found.shapes[index]), self.vectors[index])
+
+    def with_more(self, other: _Table) -> _Table:
+        """These words, then others."""
+        mine, more = self.features, other.features
+        joined = (
+            np.concatenate([getattr(mine, name), getattr(more, name)]) for name in ("words", "grams", "sizes", "shapes")
+        )
+        return _Table(type(mine)(*joined), np.concatenate([self.vectors, other.vectors]))
+
+
+def vector_row(word: str, known: Mapping[str, int]) -> int:
+    """The row of a word's vector: as it is written, in lower case, or 0."""
+    return known.get(word) or known.get(word.lower(), 0)
+
+
+def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
+    """The encoder for texts, with the tokenizer of their words and of the file's vectors."""
+    chosen = settings.lexical or schema.LexicalSettings()
+    counts = word_tokenizer.split(texts)
+    found = word_vectors.Vectors((), np.zeros((0, 0), dtype=np.float32), 0)
+    if chosen.vectors is not None:
+        wanted = {form for word in counts for form in (word, word.lower())}
+        found = word_vectors.read(chosen.vectors, wanted=wanted, most=chosen.most)
+    rows = {word: index for index, word in enumerate(found.words, 1)}
+    whole = [word for word in found.words if list(word_tokenizer.split([word])) == [word]]
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    tokenizer = word_tokenizer.tokenizer(dict.fromkeys((*ordered, *whole)))
+    tokens = word_tokenizer.tokens_of(tokenizer)
+    spelled = [token.encode() for token in tokens]
+    encoder = Lexical(
+        vocabulary=len(tokens),
+        letters=sum(map(len, spelled)),
+        vectors=len(found.words) + 1 if len(found.words) else 0,
+        vector_width=found.width if len(found.words) else 0,
+        blocks=settings.layers or BLOCKS,
+        dropout=settings.dropout,
+        **chosen.model_dump(exclude={"vectors", "most"}),
+    )
+    encoder.strings.copy_(torch.frombuffer(bytearray(b"".join(spelled)), dtype=torch.uint8))
+    encoder.ends.copy_(torch.tensor(np.cumsum([len(one) for one in spelled])))
+    encoder.vector_rows.copy_(torch.tensor([vector_row(token, rows) for token in tokens]))
+    if len(found.words):
+        with torch.no_grad():
+            # All vectors on one scale, whatever the file's: the other parts begin at theirs.
+            given = torch.from_numpy(found.table)
+            encoder.vectors[1:] = given / given.square().mean().sqrt().clamp(min=1e-9)
+    return BuiltEncoder(encoder, tokenizer, specials(tokenizer))
+
+
+def build(described: dict[str, Any]) -> Lexical:
+    """The encoder of a description; its weights, tables and words come with the state dict."""
+    return Lexical(**{name: value for name, value in described.items() if name != "kind"})
+
+
+def _strings(letters: Tensor, ends: Tensor) -> list[str]:
+    whole, stops = letters.cpu().numpy().tobytes(), ends.tolist()
+    return [whole[start:end].decode() for start, end in zip([0, *stops[:-1]], stops, strict=True)]

@@ -1,0 +1,27 @@
+"""A BiLSTM over padded rows, several times as fast as packed sequences are on a CPU.
+
+Each direction is an LSTM of its own, and the one that goes back reads each row from its last word on: padding always comes last, and
+never changes what stands before it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Recurrence(nn.Module):
+    """Both directions side by side are as wide as what comes in."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.ahead = nn.LSTM(width, width // 2, batch_first=True)
+        self.back = nn.LSTM(width, width // 2, batch_first=True)
+
+    def forward(self, hidden: Tensor, sizes: Tensor) -> Tensor:
+        """States of rows × length × width; a row has as many members as `sizes` says, and what is beyond them means nothing."""
+        places = torch.arange(hidden.shape[1], device=hidden.device)[None, :]
+        turned = torch.where(places < sizes[:, None], sizes[:, None] - 1 - places, places)[..., None]
+        ahead, _ = self.ahead(hidden)
+        back, _ = self.back(hidden.gather(1, turned.expand_as(hidden)))
+        return torch.cat([ahead, back.gather(1, turned.expand_as(back))], dim=-1)
