@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from training.words_of_ours import SENTENCES, features, laid_out, losses
+from training.words_of_ours import SENTENCES, features, laid_out, losses, vectors
 
 from biomux.engine.bundle.tokenizer_check import check
 from biomux.recipes import schema
@@ -34,13 +33,6 @@ def make(*, layers: int = 1, **chosen: Any) -> BuiltEncoder:
     torch.manual_seed(3)
     described = {"kind": "bilstm", "layers": layers, "bilstm": {**SMALL, **chosen}}
     return ENCODERS["bilstm"].make(schema.EncoderSettings.model_validate(described), SENTENCES)
-
-
-def vectors(folder: Path) -> str:
-    file = folder / "vectors.npz"
-    table = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)
-    np.savez(file, words=np.array(["the", "zolmide", "aspirin", "new york"]), vectors=table)
-    return str(file)
 
 
 def network(made: BuiltEncoder) -> BiLSTM:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from biomux.engine.packing import padded
@@ -13,6 +14,7 @@ from biomux.training.heads.features import Features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from torch import Tensor, nn
 
@@ -24,6 +26,14 @@ SENTENCES = (
     "Mice given velarin had ulcers.",
     "Zolmide and velarin, given to mice, bind the kinase.",
 )
+
+
+def vectors(folder: Path) -> str:
+    """A file of four word vectors, one of them of two words."""
+    file = folder / "vectors.npz"
+    table = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)
+    np.savez(file, words=np.array(["the", "zolmide", "aspirin", "new york"]), vectors=table)
+    return str(file)
 
 
 def laid_out(

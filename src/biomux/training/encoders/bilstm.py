@@ -19,6 +19,7 @@ from biomux.training.encoders import packed_sequences, word_tokenizer, word_vect
 from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.tokenizer import SPECIALS
 from biomux.training.encoders.transformer import specials
+from biomux.training.encoders.word_starts import word_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,9 +102,7 @@ class BiLSTM(nn.Module):
     def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:  # noqa: ARG002
         """The states of every shared BiLSTM."""
         real = mask.bool()
-        before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
-        # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
-        begins = real & ~(self.continues[ids] & (before >= len(SPECIALS)))
+        begins = word_starts(ids, real, self.continues)
         word = begins.flatten().cumsum(0).reshape(ids.shape) - 1
         flat = self._words(ids[real], word[real], ids[begins])
         sizes = begins.sum(dim=1)

@@ -24,8 +24,8 @@ from biomux.training.encoders import word_tokenizer, word_vectors
 from biomux.training.encoders.convolution import BLOCKS, Block
 from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.recurrence import Recurrence
-from biomux.training.encoders.tokenizer import SPECIALS
 from biomux.training.encoders.transformer import specials
+from biomux.training.encoders.word_starts import word_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -120,9 +120,7 @@ class Lexical(nn.Module):
         """The words' own vectors, and what every layer makes of them."""
         real = mask.bool()
         continues = torch.from_numpy(self.lexicon.continues).to(ids.device)
-        before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
-        # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
-        begins = real & ~(continues[ids] & (before >= len(SPECIALS)))
+        begins = word_starts(ids, real, continues)
         sizes = begins.sum(dim=1)
         word = (begins.cumsum(dim=1) - 1).clamp(min=0)
         there = torch.arange(int(sizes.max()), device=ids.device)[None, :] < sizes[:, None]

@@ -1,0 +1,20 @@
+"""Which tokens begin a word, for encoders that put spelled words together again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch.nn import functional
+
+from biomux.training.encoders import word_tokenizer
+from biomux.training.encoders.tokenizer import SPECIALS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def word_starts(ids: Tensor, real: Tensor, continues: Tensor) -> Tensor:
+    """True where a word begins; `real` is False at padding, and `continues` says of each token of the vocabulary whether it goes on with a word."""
+    before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
+    # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
+    return real & ~(continues[ids] & (before >= len(SPECIALS)))
