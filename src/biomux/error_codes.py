@@ -284,6 +284,11 @@ CODES: dict[str, Entry] = {
         "A word has bytes that are not valid UTF-8.",
         "Convert the file to UTF-8.",
     ),
+    "BX450": Entry(
+        "a student's features cannot be compared with its teacher's",
+        "A loss names a layer that one of them does not have, attention maps have different numbers of heads, or there is no teacher.",
+        "Name layers that both have, and give the student as many attention heads as its teacher.",
+    ),
     "BX501": Entry(
         "there is no bundle",
         "The name or path does not lead to a bundle, or this installation came without one.",

@@ -12,7 +12,7 @@ from training import invented, small
 from biomux.errors import TrainingError
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
-from biomux.training import device, loop, precision, run
+from biomux.training import batch_losses, device, loop, precision, run
 from biomux.training.batches import collate
 
 if TYPE_CHECKING:
@@ -132,9 +132,9 @@ def test_everything_of_a_step_is_where_the_model_is(tmp_path: Path) -> None:
     made = small.examples(tasks, {"ner": small.documents(4)}, joint=True)
     one = small.run(tmp_path, network, small.plan("joint", tasks), made)
     part = collate(made, small.SPECIALS)
-    losses = loop._losses(one, part)
+    losses = batch_losses.of_batch(one, part)
     counts = {head: float(len(target.labels)) for head, target in part.targets.items()}
-    total = loop._total(one, losses, counts, part)
+    total = batch_losses.total(one, losses, counts, part)
     total.backward()  # type: ignore[no-untyped-call]
     assert total.device.type == "meta"
     assert all(value.grad is not None and value.grad.device.type == "meta" for value in network.heads.parameters())

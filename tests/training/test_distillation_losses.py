@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-SOFT = {
+SOFT: dict[str, dict[str, Any]] = {
     "logit-mse": {},
     "kl-divergence": {"temperature": 2.5},
     "kl-divergence reversed": {"temperature": 0.7, "direction": "student-teacher"},
@@ -62,7 +62,7 @@ def test_losses_of_logits_are_their_formulas(name: str) -> None:
     generator = torch.Generator().manual_seed(7)
     teacher = torch.randn(5, 4, generator=generator) * 2
     measure, settings = OBJECTIVES[name.removesuffix(" reversed")], SOFT[name]
-    heat = float(settings.get("temperature", 1.0))  # type: ignore[arg-type]
+    heat = float(settings.get("temperature", 1.0))
     _same(
         lambda logits: measure(logits, teacher, **settings),
         lambda logits: _literal(name, logits, teacher, heat),
@@ -88,7 +88,7 @@ def _states_literal(name: str, ours: Tensor, theirs: Tensor, present: Tensor) ->
                 total = total + sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) / len(a)
             else:
                 dot = sum(x * y for x, y in zip(a, b, strict=True))
-                norms = torch.sqrt(sum(x * x for x in a)) * torch.sqrt(sum(y * y for y in b))  # type: ignore[call-overload]
+                norms = torch.sqrt(sum(x * x for x in a)) * torch.sqrt(sum(y * y for y in b))
                 total = total + 1 - dot / norms
     return total
 

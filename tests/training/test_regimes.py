@@ -12,7 +12,7 @@ from biomux.errors import RecipeError
 from biomux.recipes.schema import HeadSettings
 from biomux.tasks.auxiliary import Auxiliary
 from biomux.tasks.tagging import Tagging
-from biomux.training import loop
+from biomux.training import batch_losses, loop
 from biomux.training.batches import collate
 from biomux.training.build import make_head
 from biomux.training.encoders import from_run
@@ -134,7 +134,7 @@ def test_joint_losses_are_the_weighted_sum_of_each_heads_mean(tmp_path: Path) ->
     part = collate(made[:5], small.SPECIALS)
     run = small.run(tmp_path, network, plan, made)
     counts = {head: len(target.labels) for head, target in part.targets.items()}
-    total = loop._total(run, loop._losses(run, part), counts, part)
+    total = batch_losses.total(run, batch_losses.of_batch(run, part), counts, part)
     features = network.features(part.batch)
     expected = sum(
         weight

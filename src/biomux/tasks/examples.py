@@ -61,7 +61,7 @@ class ModelInput:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What is right for one head: a row of `values` for each unit."""
+    """What is right for one head: a value, or a row of a teacher's logits, for each unit."""
 
     unit: Unit
     values: NDArray[Any]
@@ -114,7 +114,7 @@ class Example:
     @property
     def empty(self) -> bool:
         """Whether heads that label words have nothing but their first label here."""
-        words = [labels.values for labels in self.labels.values() if labels.unit in ("word", "token")]
+        words = [one.values for one in self.labels.values() if one.unit in ("word", "token") and one.values.ndim == 1]
         return bool(words) and not any(values.any() for values in words)
 
 

@@ -29,7 +29,7 @@ class HeadTarget:
 
     | unit | rows | labels |
     |---|---|---|
-    | word, token | places in the flattened rows | one each |
+    | word, token | places in the flattened rows | one each, or a row of a teacher's logits |
     | window | the place of its [CLS] | one each, or a row of 0 and 1, or a number |
     | answer | the place of its [CLS] | first and last place of the answer in the row, both 0 for none |
     | pair | four places: first and last word of each span | one each |
@@ -219,14 +219,14 @@ def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[i
 
 
 def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Places and labels of one example, without what is masked; `start` is where its row begins."""
+    """Places and labels of one example, without what is masked (a teacher's logits: no number); `start` is where its row begins."""
     values, reading = labels.values, example.reading
     if labels.unit == "window":
         return np.array([start], dtype=np.int64), values
     if labels.unit == "answer":
         places = np.where(values < 0, 0, reading.tokens.first[values] + reading.begin)
         return np.array([start], dtype=np.int64), places.reshape(1, 2)
-    known = np.flatnonzero(values != MASKED)
+    known = np.flatnonzero(np.isfinite(values[:, 0]) if values.ndim == 2 else values != MASKED)
     begin = start + reading.begin
     if labels.unit == "token":
         return known + begin, values[known]

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biomux import plugins
-from biomux.errors import RecipeError, TrainingError, did_you_mean
+from biomux.errors import TrainingError
 from biomux.recipes.run_folder import WEIGHTS
-from biomux.training import checkpoint, optimizers, precision
+from biomux.training import batch_losses, checkpoint, optimizers, precision, step_teacher
 from biomux.training.batches import collate, epoch_batches
 from biomux.training.deferred_interrupt import held
 from biomux.training.distributed import Processes
-from biomux.training.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +26,9 @@ if TYPE_CHECKING:
     from biomux.engine.packing import Specials
     from biomux.recipes.schema import Loop
     from biomux.tasks.examples import Example
-    from biomux.training.batches import LearnBatch
     from biomux.training.model import Model
     from biomux.training.plan import Plan
+    from biomux.training.step_teacher import StepTeacher
 
 REPORT_EVERY = 10.0
 """Seconds between two journal entries about the loss."""
@@ -68,9 +66,20 @@ class LoopInputs:
     every: int = 1
     progress: TrainingProgress = field(default_factory=TrainingProgress)
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
+    teacher: StepTeacher | None = None
+    projections: dict[str, torch.nn.Linear] = field(default_factory=dict)
     processes: Processes = field(default_factory=Processes)
     report_every: float = REPORT_EVERY
     scaler: torch.amp.GradScaler | None = field(init=False, default=None)
+
+    @property
+    def beside(self) -> dict[str, torch.nn.Parameter]:
+        """What is learned beside the model and is not part of it: the projections of a student's states to its teacher's."""
+        return {
+            f"{name}/{part}": parameter
+            for name, projection in self.projections.items()
+            for part, parameter in projection.named_parameters()
+        }
 
     def __post_init__(self) -> None:
         device = self.model.device
@@ -83,9 +92,10 @@ def train(run: LoopInputs) -> TrainingProgress:
     torch.manual_seed(settings.seed)
     if run.plan.learned_weights:
         run.weights = {
-            one.head: torch.nn.Parameter(torch.zeros((), device=run.model.device)) for one in run.plan.objectives
+            one.name: torch.nn.Parameter(torch.zeros((), device=run.model.device)) for one in run.plan.objectives
         }
-    movers = optimizers.of_plan(run.model, run.plan, settings, run.weights)
+    run.projections = step_teacher.projections(run.model, run.plan, run.teacher)
+    movers = optimizers.of_plan(run.model, run.plan, settings, run.weights | run.beside)
     rates = {name: [group["lr"] for group in mover.param_groups] for name, mover in movers.items()}
     if settings.gradient_checkpointing:
         run.model.encoder.checkpoint_gradients()
@@ -99,8 +109,10 @@ def train(run: LoopInputs) -> TrainingProgress:
         with torch.no_grad():
             for name, value in average.items():
                 value.copy_(extra[name])
-            for head, weight in run.weights.items():
-                weight.copy_(extra[f"weight/{head}"])
+            for name, weight in run.weights.items():
+                weight.copy_(extra[f"weight/{name}"])
+            for name, parameter in run.beside.items():
+                parameter.copy_(extra[f"beside/{name}"])
         if run.scaler and "scaler/scale" in extra:
             state = {
                 "scale": extra["scaler/scale"].item(),
@@ -127,8 +139,9 @@ def train(run: LoopInputs) -> TrainingProgress:
         if not run.processes.first:
             return
         _refuse_bad_weights(run)
-        learned = {f"weight/{head}": weight.detach() for head, weight in run.weights.items()}
-        extra = {**average, **learned, **_scale(run.scaler)}
+        learned = {f"weight/{name}": weight.detach() for name, weight in run.weights.items()}
+        beside = {f"beside/{name}": parameter.detach() for name, parameter in run.beside.items()}
+        extra = {**average, **learned, **beside, **_scale(run.scaler)}
         checkpoint.save(place, model=run.model, optimizers=movers, extra=extra, progress=vars(progress))
 
     try:
@@ -171,7 +184,7 @@ def train(run: LoopInputs) -> TrainingProgress:
 def step(
     run: LoopInputs, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
 ) -> tuple[dict[str, float], int]:
-    """One update from one or several batches; gives the loss of each head per position, and the tokens read.
+    """One update from one or several batches; gives each objective's loss per position, and the tokens read.
 
     Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
     """
@@ -185,25 +198,25 @@ def step(
         for number, members in processes.share(list(enumerate(chosen)))
     ]
     processes.sow(run.settings.seed, progress.step)
-    heads = [objective.head for objective in run.plan.objectives]
+    names = run.plan.names
     own: dict[str, float] = {}
     for part in parts:
-        for head, target in part.targets.items():
-            own[head] = own.get(head, 0) + len(target.labels)
-    counts = processes.totals(own, heads)
+        for name, number in batch_losses.positions(run.plan, part).items():
+            own[name] = own.get(name, 0) + number
+    counts = processes.totals(own, names)
     sums: dict[str, float] = {}
     for part in parts:
-        losses = _losses(run, part)
-        for head, loss in losses.items():
-            sums[head] = sums.get(head, 0.0) + float(loss.detach())
+        losses = batch_losses.of_batch(run, part)
+        for name, loss in losses.items():
+            sums[name] = sums.get(name, 0.0) + float(loss.detach())
         if losses:
-            total = _total(run, losses, counts, part)
+            total = batch_losses.total(run, losses, counts, part)
             (run.scaler.scale(total) if run.scaler else total).backward()  # type: ignore[no-untyped-call]
-    sums = processes.totals(sums, heads)
-    for head, value in sums.items():
+    sums = processes.totals(sums, names)
+    for name, value in sums.items():
         if not math.isfinite(value):
-            raise _not_a_number(run, f"the loss of {head!r} is {value}")
-    processes.add_gradients([*run.model.parameters(), *run.weights.values()])
+            raise _not_a_number(run, f"the loss of {name!r} is {value}")
+    processes.add_gradients([*run.model.parameters(), *run.weights.values(), *run.beside.values()])
     tasks = {run.examples[index].task for members in chosen for index in members}
     if sums:
         every = run.plan.optimizers == "shared"
@@ -211,10 +224,10 @@ def step(
             run, [mover for name, mover in movers.items() if every or name in tasks or name == optimizers.TABLES], sums
         )
     run.model.zero_grad(set_to_none=True)
-    for weight in run.weights.values():
-        weight.grad = None
+    for parameter in (*run.weights.values(), *run.beside.values()):
+        parameter.grad = None
     tokens = processes.total([sum(part.tokens for part in parts)])[0]
-    return {head: sums[head] / counts[head] for head in sums}, int(tokens)
+    return {name: sums[name] / counts[name] for name in sums}, int(tokens)
 
 
 def _move(run: LoopInputs, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
@@ -224,7 +237,8 @@ def _move(run: LoopInputs, movers: Sequence[torch.optim.Optimizer], heads: Itera
         for mover in movers:
             scaler.unscale_(mover)
     if run.settings.clip:
-        dense = [one for one in run.model.parameters() if one.grad is not None and not one.grad.is_sparse]
+        moving = [*run.model.parameters(), *run.beside.values()]
+        dense = [one for one in moving if one.grad is not None and not one.grad.is_sparse]
         norm = float(torch.nn.utils.clip_grad_norm_(dense, run.settings.clip))
         if not math.isfinite(norm) and not scaler:
             raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} is {norm}")
@@ -261,49 +275,6 @@ def _refuse_bad_weights(run: LoopInputs) -> None:
     for name, value in run.model.named_parameters():
         if value.requires_grad and not bool(torch.isfinite(value).all()):
             raise _not_a_number(run, f"a weight of {name!r} is not a number")
-
-
-def _losses(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
-    """The loss of each head that the batch is annotated for, summed over its positions."""
-    device = run.model.device
-    found: dict[str, Tensor] = {}
-    with precision.autocast(precision.choose(run.settings.precision, device), device):
-        features = run.model.features(part.batch)
-        for objective in run.plan.objectives:
-            target = part.targets.get(objective.head)
-            if target is None or not len(target.labels):
-                continue
-            rows, labels = torch.from_numpy(target.rows).to(device), torch.from_numpy(target.labels).to(device)
-            head: Any = run.model.heads[objective.head]
-            if hasattr(head, "loss"):
-                found[objective.head] = head.loss(features, rows, labels)
-                continue
-            measure = plugins.find(OBJECTIVES, objective.loss, "objectives")
-            if measure is None:
-                raise RecipeError(
-                    "BX306",
-                    f"unknown objective {objective.loss!r}",
-                    where=f"head of {objective.head!r}",
-                    hint=did_you_mean(objective.loss, plugins.names(OBJECTIVES, "objectives")),
-                )
-            found[objective.head] = measure(head(features, rows), labels)
-    return found
-
-
-def _total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
-    """What is made smaller: the plan's mean of the weighted losses; `counts` are the positions of each head in the whole step."""
-    positions = sum(counts.values())
-    parts = []
-    for objective in run.plan.objectives:
-        if objective.head not in losses:
-            continue
-        loss = losses[objective.head] / (positions if run.plan.mean == "positions" else counts[objective.head])
-        if run.weights:
-            doubt = run.weights[objective.head]
-            share = len(part.targets[objective.head].labels) / counts[objective.head]
-            loss = torch.exp(-doubt) * loss + 0.5 * share * doubt
-        parts.append(objective.weight * loss)
-    return torch.stack(parts).sum()
 
 
 def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:

@@ -45,13 +45,16 @@ class Model(nn.Module):
             self.encoder.eval()
         return self
 
-    def features(self, batch: Batch) -> Features:
-        """What the encoder says about a batch."""
+    def features(self, batch: Batch, *, layers: bool = False, attention: bool = False) -> Features:
+        """What the encoder says about a batch; with the states of every layer and the attention maps where these are asked for."""
         ids, mask, words = (torch.from_numpy(part).to(self.device) for part in (batch.ids, batch.mask, batch.first))
         options = {} if batch.segments is None else {"segments": torch.from_numpy(batch.segments).to(self.device)}
-        if any(getattr(head, "reads_layers", False) for head in self.heads.values()):
-            layers = self.encoder.layers(ids, mask, **options)
-            return Features(layers[-1], mask, words, layers)
+        if attention:
+            states, maps = self.encoder.layers_and_attention(ids, mask, **options)
+            return Features(states[-1], mask, words, states, maps)
+        if layers or any(getattr(head, "reads_layers", False) for head in self.heads.values()):
+            states = self.encoder.layers(ids, mask, **options)
+            return Features(states[-1], mask, words, states)
         return Features(self.encoder(ids, mask, **options), mask, words)
 
 

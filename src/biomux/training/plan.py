@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from biomux.errors import RecipeError, did_you_mean
 
@@ -56,11 +56,51 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A loss by its name, the head it reads, and its weight."""
+    """A loss by its name, the head it reads, and its weight.
+
+    It compares the head's logits with the labels, with a teacher's logits that were kept with the examples ("teacher"), or with those of a
+    teacher that reads the same batch ("step-teacher"), at the places of the labels. A head may have several objectives; `settings` are those of
+    the loss, such as a temperature.
+    """
 
     loss: str
     head: str
     weight: float = 1.0
+    source: Literal["labels", "teacher", "step-teacher"] = "labels"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the loss is called in the journal and in checkpoints: the head's name, and where it is the teacher's, that too.
+
+        >>> Objective("cross-entropy", "ner").name, Objective("logit-mse", "ner", source="teacher").name
+        ('ner', 'ner@teacher')
+        """
+        return self.head if self.source == "labels" else taught(self.head)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureObjective:
+    """A loss between a layer of the student's encoder and one of its teacher's, 0 being the embeddings, and its weight."""
+
+    loss: str
+    student_layer: int
+    teacher_layer: int
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What the loss is called in the journal and in checkpoints.
+
+        >>> FeatureObjective("hidden-mse", 2, 4).name
+        'hidden-mse 2-4'
+        """
+        return f"{self.loss} {self.student_layer}-{self.teacher_layer}"
+
+
+def taught(head: str) -> str:
+    """The name of what a teacher says for a head."""
+    return f"{head}@teacher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +111,8 @@ class Plan:
     optimizer for each task, stepping on that task's batches over the shared and its own parameters. `mean` says what the loss of
     a batch is: the mean over all positions of all heads, or the weighted sum of each head's own mean. `learned_weights` gives each
     objective a weight of its own that is learned from its uncertainty. `joint` has auxiliary tasks label the examples of the task that
-    they follow from, in place of examples of their own.
+    they follow from, in place of examples of their own. `features` are losses between a student's encoder and its teacher's, each the mean over
+    tokens, whatever `mean` says.
     """
 
     draw: Draw
@@ -81,6 +122,12 @@ class Plan:
     learned_weights: bool = False
     mean: Literal["positions", "heads"] = "positions"
     joint: bool = False
+    features: tuple[FeatureObjective, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all losses."""
+        return [*(one.name for one in self.objectives), *(one.name for one in self.features)]
 
     def moves(self, name: str) -> bool:
         """Whether the parameter of that name is trained."""

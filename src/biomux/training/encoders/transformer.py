@@ -104,6 +104,25 @@ class Transformer(nn.Module):
         ).hidden_states
         return found
 
+    @property
+    def attention_heads(self) -> int:
+        """How many attention heads a layer has."""
+        return int(self.config.num_attention_heads)
+
+    def show_attention(self) -> None:
+        """Compute attention in the way that gives its maps out; the faster ways do not."""
+        self.body.set_attn_implementation("eager")
+
+    def layers_and_attention(
+        self, ids: Tensor, mask: Tensor, segments: Tensor | None = None
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """The states of every layer, the embeddings first, and every layer's attention maps; after `show_attention`."""
+        options = self._segments(segments)
+        found = self.body(
+            input_ids=ids, attention_mask=mask, output_hidden_states=True, output_attentions=True, **options
+        )
+        return found.hidden_states, found.attentions
+
     def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
         """Segments for an encoder that knows two of them; others read both parts as one."""
         knows = getattr(self.config, "type_vocab_size", 0) > 1

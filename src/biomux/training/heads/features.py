@@ -20,13 +20,15 @@ class Features:
     | hidden | windows × length × width |
     | mask | windows × length, 1 for tokens and special tokens |
     | words | places of words' first tokens in the flattened rows |
-    | layers | the states of every layer, the embeddings first; only where a head asks for them |
+    | layers | the states of every layer, the embeddings first; only where a head or a loss asks for them |
+    | attention | the maps of every layer, windows × heads × length × length; only where a loss asks for them |
     """
 
     hidden: Tensor
     mask: Tensor
     words: Tensor
     layers: tuple[Tensor, ...] | None = None
+    attention: tuple[Tensor, ...] = ()
 
     def at(self, places: Tensor) -> Tensor:
         """The vectors at places in the flattened rows; one more dimension than the places have."""

@@ -1,0 +1,73 @@
+"""A teacher inside the step: it reads the very batches that its student reads, where what is to be learned depends on what is hidden in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from biomux.errors import TrainingError
+from biomux.training.objectives import FEATURE_OBJECTIVES
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from biomux.engine.packing import Batch
+    from biomux.training.heads.features import Features
+    from biomux.training.model import Model
+    from biomux.training.plan import Plan
+
+
+@dataclass(frozen=True)
+class StepTeacher:
+    """A model that only reads. Its vocabulary is its student's, since it reads the same tokens."""
+
+    model: Model
+
+    def features(self, batch: Batch, *, layers: bool, attention: bool) -> Features:
+        """What the teacher's encoder says about a batch, without gradients."""
+        with torch.no_grad():
+            return self.model.eval().features(batch, layers=layers, attention=attention)
+
+    def logits(self, head: str, features: Features, rows: Tensor) -> Tensor:
+        """What the teacher's head says at these places."""
+        with torch.no_grad():
+            found: Tensor = self.model.heads[head](features, rows)
+            return found
+
+
+def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[str, torch.nn.Linear]:
+    """A learned matrix for each loss between states of different widths; refused where layers or maps cannot be compared."""
+    made: dict[str, torch.nn.Linear] = {}
+    if not plan.features:
+        return made
+    if teacher is None:
+        raise TrainingError(
+            "BX450", "losses between features need a teacher", where="distil", hint="name one in distil.teacher"
+        )
+    ours, theirs = model.encoder, teacher.model.encoder
+    for one in plan.features:
+        loss = FEATURE_OBJECTIVES[one.loss]
+        least = 1 if loss.of == "attention" else 0
+        for who, encoder, layer in (("student", ours, one.student_layer), ("teacher", theirs, one.teacher_layer)):
+            if not least <= layer <= encoder.depth:
+                raise TrainingError(
+                    "BX450",
+                    f"{one.loss} cannot read layer {layer} of the {who}, which has {encoder.depth}",
+                    where="distil",
+                    hint=f"name layers from {least} to {encoder.depth}",
+                )
+        if loss.of == "attention" and ours.attention_heads != theirs.attention_heads:
+            raise TrainingError(
+                "BX450",
+                f"attention maps of {ours.attention_heads} heads cannot be compared with maps of {theirs.attention_heads}",
+                where="distil",
+                hint="give the student as many attention heads as its teacher has, or leave attention losses out",
+            )
+        if loss.of == "states" and ours.width != theirs.width:
+            made[one.name] = torch.nn.Linear(ours.width, theirs.width, bias=False).to(model.device)
+    if any(FEATURE_OBJECTIVES[one.loss].of == "attention" for one in plan.features):
+        ours.show_attention()
+        theirs.show_attention()
+    return made
