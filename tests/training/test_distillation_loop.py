@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import tiny
 import torch
 from training import small
+from transformers import BertConfig, BertModel
 
 from biomux.errors import TrainingError
+from biomux.recipes.schema import HeadSettings
 from biomux.tasks.examples import Labels
 from biomux.tasks.masked_lm import MaskedWords
 from biomux.tasks.tagging import Tagging
 from biomux.training import loop
-from biomux.training.model import TorchSession
+from biomux.training.build import make_head
+from biomux.training.encoders.transformer import Transformer
+from biomux.training.model import Model, TorchSession
 from biomux.training.plan import Draw, FeatureObjective, Objective, Plan, taught
 from biomux.training.step_teacher import StepTeacher
 
@@ -23,11 +28,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.tasks.examples import Example
-    from biomux.training.model import Model
 
 TASK = Tagging("ner", ("Chemical", "Disease"))
 DOCUMENTS = {"ner": small.documents(24, seed=5)}
 HIDDEN = MaskedWords("words")
+WORDS = {"words": HeadSettings(kind="masked-words")}
 
 
 def _taught(made: list[Example], teacher: Model, *, masked: bool = False) -> list[Example]:
@@ -95,10 +100,11 @@ def test_a_student_that_is_its_teacher_has_no_loss(tmp_path: Path) -> None:
     assert told["ner"] > 0.5
 
 
-def _distil(folder: Path, *, steps: int | None = None, seed: int = 0, **settings: Any) -> tuple[loop.LoopInputs, Any]:
+def _distil(folder: Path, *, seed: int = 1, **settings: Any) -> tuple[loop.LoopInputs, Any]:
     """Hidden words, the teacher's word for them, states and attention, all at once."""
     task, documents = HIDDEN, {"words": small.documents(16, seed=3)}
-    student, teacher = small.model([task], seed=seed), small.model([task], seed=9)
+    student, teacher = small.model([task], WORDS, seed=3), small.model([task], WORDS, seed=9)
+    torch.manual_seed(seed)
     plan = Plan(
         Draw(),
         (
@@ -142,3 +148,56 @@ def test_features_without_a_teacher_are_refused(tmp_path: Path) -> None:
     run.teacher = None
     with pytest.raises(TrainingError, match="need a teacher"):
         loop.train(run)
+
+
+def _wide_teacher() -> Model:
+    """A teacher whose states are twice as wide as the student's."""
+    torch.manual_seed(9)
+    config = {**tiny.config(width=64), "num_attention_heads": 4}
+    config.pop("model_type")
+    body = BertModel(BertConfig(**config))
+    body.pooler = None
+    encoder = Transformer(body)
+    return Model(encoder, {"words": make_head(HeadSettings(kind="masked-words"), encoder, len(tiny.PIECES))}, UNITS)
+
+
+UNITS: dict[str, Any] = {"words": "token"}
+
+
+def _through_a_projection(folder: Path, **settings: Any) -> loop.LoopInputs:
+    run, _ = _distil(folder, batch_tokens=60, **settings)
+    run.teacher = StepTeacher(_wide_teacher())
+    return run
+
+
+def test_states_of_another_width_are_compared_through_a_projection_that_is_no_part_of_the_model(tmp_path: Path) -> None:
+    run = _through_a_projection(tmp_path)
+    names = set(run.model.state_dict())
+    loop.train(run)
+    assert set(run.projections) == {"hidden-cosine 1-1", "hidden-mse 0-0"}
+    assert run.projections["hidden-mse 0-0"].weight.shape == (64, 32)
+    assert set(run.model.state_dict()) == names
+
+
+def test_a_killed_run_with_a_teacher_in_the_step_ends_with_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _through_a_projection(tmp_path / "whole", epochs=2)
+    loop.train(whole)
+    killed, step = _through_a_projection(tmp_path / "killed", epochs=2), loop.step
+
+    def fails(*arguments: Any) -> Any:
+        if arguments[0].progress.step == 7:
+            raise KeyboardInterrupt
+        return step(*arguments)
+
+    monkeypatch.setattr(loop, "step", fails)
+    with pytest.raises(KeyboardInterrupt):
+        loop.train(killed)
+    monkeypatch.setattr(loop, "step", step)
+    resumed = _through_a_projection(tmp_path / "killed", epochs=2, seed=5)
+    loop.train(resumed)
+    assert resumed.progress.step == whole.progress.step > 7
+    ours, theirs = resumed.model.state_dict(), whole.model.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert all(torch.equal(resumed.beside[name], whole.beside[name]) for name in whole.beside)
