@@ -11,6 +11,7 @@ import biomux
 from biomux import document, errors, formats
 from biomux.engine.annotator import Annotator
 from biomux.scoring import labels, numbers, relations, significance, spans
+from biomux.training.trained_run import TrainedRun
 
 INTERNAL = {"Annotator.annotate_query", "Annotator.tag"}
 """Members without an underscore that other packages of Biomux use, and nobody else should."""
@@ -39,6 +40,8 @@ def page(head: str) -> str:
         parts += _function(f"biomux.formats.{name}", getattr(formats, name))
     for name in ("Format", "Loss", "LossWarning"):
         parts += _class(f"biomux.formats.{name}", getattr(formats, name))
+    parts += ["## Train\n", *_function("biomux.train", biomux.train)]
+    parts += _class("biomux.training.trained_run.TrainedRun", TrainedRun)
     parts.append("## Scores\n\n[Scores](scores.md) explains the definitions.\n")
     for function in SCORING:
         parts += _function(f"{function.__module__}.{function.__name__}", function)

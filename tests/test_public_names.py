@@ -22,6 +22,7 @@ PUBLIC = {
     "Span",
     "__version__",
     "load",
+    "train",
 }
 
 ROOT = Path(biomux.__file__).parent

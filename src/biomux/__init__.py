@@ -9,9 +9,13 @@ from biomux.document import Answer, Argument, Document, Label, Passage, Question
 from biomux.errors import BiomuxError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+    from typing import Any
 
     from biomux.engine.annotator import Annotator
+    from biomux.recipes.schema import Recipe
+    from biomux.training.trained_run import TrainedRun
 
 privacy.disable_telemetry()
 
@@ -29,6 +33,7 @@ __all__ = [
     "Span",
     "__version__",
     "load",
+    "train",
 ]
 
 
@@ -85,3 +90,33 @@ def load(
             hint="install biomux[train], or export the run and load the bundle",
         ) from None
     return load_run(folder, threads=threads)
+
+
+def train(
+    recipe: str | Path | Recipe,
+    *,
+    run: str | Path | None = None,
+    settings: Sequence[str] = (),
+    quick: bool = False,
+    corpora: str | Path | None = None,
+    listen: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> TrainedRun:
+    """Train a recipe (a file, or a name such as "a/mtl") or data of one's own, and give the run: `evaluate`, `export` and `load` are its methods.
+
+    The run's folder is `run`, or the next runs/NAME-N. `settings` are those of `--set` ("loop.epochs=2"), `quick` tries the recipe out, `corpora` is the
+    corpora directory, and `listen` hears each event of the run's journal. A run that was stopped in this folder is resumed.
+
+    >>> run = train("my.yaml")                        # doctest: +SKIP
+    >>> run.evaluate("test"), run.export("bundles/mine")  # doctest: +SKIP
+    """
+    try:
+        from biomux.training import trained_run
+    except ModuleNotFoundError as error:
+        from biomux.errors import UsageError
+
+        raise UsageError(
+            "BX003",
+            f"training needs the package {error.name!r}, which is not installed",
+            hint="pip install 'biomux[train]'",
+        ) from None
+    return trained_run.train(recipe, run=run, settings=settings, quickly=quick, corpora=corpora, listen=listen)

@@ -12,8 +12,8 @@ import yaml
 from training import invented
 
 from biomux.cli import run as biomux
-from biomux.cli.train import next_folder
 from biomux.cli.ui import training_output
+from biomux.training.trained_run import next_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

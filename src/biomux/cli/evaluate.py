@@ -21,7 +21,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="CORPUS",
-            help="Corpora of the catalogue, or views of them; all means every corpus that a head was trained on.",
+            help="Corpora of the catalogue, views of them, data of your own, or a recipe whose corpora are meant; all means every corpus that a head was trained on.",
         ),
     ],
     split: Annotated[str, typer.Option("--split", help="Split to score on.")] = "test",
@@ -109,6 +109,7 @@ def command(
     from biomux.evaluation import columns, evaluate, score_folder
     from biomux.evaluation.model_heads import heads_of, unscored
     from biomux.formats import folder_target
+    from biomux.recipes.read import corpora_in
     from biomux.scoring import mapping
 
     if heads and types:
@@ -129,7 +130,7 @@ def command(
         note(f"head {name!r} is not scored: heads of kind {kind!r} serve training, and no corpus says what is right")
     planned = columns.plan(
         known,
-        corpora,
+        corpora_in(corpora),
         split=split,
         chosen=listed(heads),
         plain=listed(types) or (),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +22,8 @@ def command(
     recipe: Annotated[
         str,
         typer.Argument(
-            metavar="RECIPE", help="Recipe file, or a name such as a/mtl; with --resume, the folder of a run."
+            metavar="RECIPE",
+            help="Recipe file, a name such as a/mtl, or annotated data of your own (file or folder); with --resume, the folder of a run.",
         ),
     ],
     run: Annotated[
@@ -48,13 +48,17 @@ def command(
     ] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write the log for TensorBoard.")] = False,
 ) -> None:
-    """Train a model from a recipe.
+    """Train a model from a recipe, or on data of your own.
 
     The run's folder keeps the complete recipe, a log, checkpoints, the weights with the best development score, all scores, and the
     predictions on the development documents. A run stopped with Ctrl-C can be resumed, and ends with the same weights as if it had not
     been stopped.
 
+    Given data in place of a recipe, the recipe is the one that biomux init writes for them.
+
         biomux train a/mtl
+
+        biomux train my-data/
 
         biomux train d/joint-max --set loop.seed=2 --set model.encoder.name=weights/minilm
 
@@ -99,9 +103,9 @@ def command(
 
 def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
     from biomux.recipes import quick as quickly
-    from biomux.recipes.read import read
+    from biomux.training.trained_run import described, next_folder
 
-    recipe = read(name, settings=settings)
+    recipe = described(name, settings=settings)
     if run is None and os.environ.get("WORLD_SIZE", "1") != "1":
         raise UsageError(
             "BX001", "--run is required when several processes train together", hint="give all of them the same folder"
@@ -124,17 +128,6 @@ def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -
     from biomux.recipes.run_folder import RunFolder
 
     return folder, RunFolder(folder).recipe
-
-
-def next_folder(root: Path, name: str) -> Path:
-    """The folder of the next run of a recipe: one more than the highest number there is."""
-    plain = re.sub(r"[^\w.-]+", "-", name)
-    numbers = [
-        int(found.group(1))
-        for path in (root.iterdir() if root.is_dir() else ())
-        if (found := re.fullmatch(rf"{re.escape(plain)}-(\d+)", path.name))
-    ]
-    return root / f"{plain}-{max(numbers, default=0) + 1}"
 
 
 def _plan(recipe: Recipe, corpora: Path | None) -> None:

@@ -58,6 +58,9 @@ def _encoder(encoder: EncoderSettings, at_hand: Callable[[str], bool]) -> tuple[
         return _with(
             encoder, bilstm=_with(settings, vectors=None)
         ), f"word vectors learned: {settings.vectors!r} is not at hand"
+    if encoder.bundle is not None:
+        layers = min(encoder.layers or LAYERS, LAYERS)
+        return _with(encoder, layers=layers), f"model.encoder.layers={layers}"
     name = encoder.run or encoder.name
     if at_hand(name):
         if encoder.run:

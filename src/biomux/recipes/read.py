@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from biomux.corpora import view
 from biomux.errors import RecipeError, nearest
 from biomux.recipes.schema import Recipe
 from biomux.validation import mistakes
@@ -29,7 +30,7 @@ def read(name: str, *, settings: Sequence[str] = ()) -> Recipe:
 
 def plain(name: str) -> tuple[dict[str, Any], str]:
     """What stands in a recipe, unchecked, and where it stands."""
-    text, where = _text(name)
+    text, where = source(name)
     return mapping(
         text, where=where, what="a recipe must be a mapping with the keys name, tasks, model, regime, loop"
     ), where
@@ -74,7 +75,19 @@ def names() -> list[str]:
     )
 
 
-def _text(name: str) -> tuple[str, str]:
+def corpora_in(names: Sequence[str]) -> list[str]:
+    """Names of corpora, where a recipe's file stands for the corpora of its tasks."""
+    found: list[str] = []
+    for name in names:
+        if name.endswith((".yaml", ".yml")) and Path(name).is_file():
+            found += [view.spec(task.corpus, rename=task.rename) for task in read(name).tasks.values()]
+        else:
+            found.append(name)
+    return list(dict.fromkeys(found))
+
+
+def source(name: str) -> tuple[str, str]:
+    """The text of a recipe, and where it stands: a file, or one that comes with Biomux."""
     path = Path(name)
     if path.is_file():
         try:

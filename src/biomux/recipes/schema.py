@@ -168,7 +168,8 @@ def _known_encoder(kind: str) -> str:
 
 
 class EncoderSettings(Section):
-    """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with.
+    """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with; with `bundle`, those of a bundle
+    (`default` is the one that comes with Biomux, so that nothing needs to be downloaded).
 
     `lower_case` says whether its tokenizer ignores case, where the encoder's own files say nothing or something wrong.
     Encoders that other packages bring have `settings`. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
@@ -182,6 +183,7 @@ class EncoderSettings(Section):
     lower_case: bool | None = None
     vocabulary: VocabularySettings = VocabularySettings()
     run: str | None = None
+    bundle: str | None = None
     bilstm: BiLSTMSettings | None = None
     convolution: ConvolutionSettings | None = None
     lexical: LexicalSettings | None = None
@@ -189,7 +191,9 @@ class EncoderSettings(Section):
 
     @model_validator(mode="after")
     def _kind_and_settings_fit(self) -> Self:
-        if self.kind in ("transformer", "convolution") and not self.name:
+        if self.bundle is not None and (self.kind != "transformer" or self.run is not None or self.name):
+            raise ValueError("the encoder of a bundle needs no name, run or other kind")
+        if self.kind in ("transformer", "convolution") and not self.name and self.bundle is None:
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
         if self.settings and self.kind in ENCODERS:
             raise ValueError(f"settings are those of encoders from other packages; {self.kind!r} has none")

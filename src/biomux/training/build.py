@@ -265,6 +265,10 @@ def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[A
     settings = recipe.model.encoder
     if settings.run is not None:
         return from_run.load(Path(settings.run), dropout=settings.dropout)
+    if settings.bundle is not None:
+        from biomux.training.encoders import from_bundle  # here: it needs onnx
+
+        return from_bundle.load(settings)
     made = encoders.of_kind(settings.kind).make(
         settings, (document.text for group in documents.values() for document in group)
     )

@@ -1,0 +1,96 @@
+"""`biomux init`: a recipe for data of one's own."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from biomux.recipes.initial import Data
+    from biomux.recipes.schema import Recipe
+
+
+def command(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Annotated data: a file, folder or glob.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Recipe to write. Default: NAME.yaml.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Encoder: a folder, a hub name, or default for that of the bundle that comes with Biomux. Default: the best at hand.",
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the recipe. Default: by the path of the data.")] = None,
+    test: Annotated[
+        float | None, typer.Option(min=0.01, max=0.9, help="Share to cut for a test part, if there is none.")
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate/--no-estimate", help="Measure how long training would take.")
+    ] = True,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a recipe for data of your own.
+
+    Looks at the data, says what they hold, and writes a whole, commented recipe: the kinds of tasks that the annotations allow, their types, an encoder that is
+    at hand without a download, and epochs by the size of the data. Where there is no test part, one is cut.
+
+    Examples:
+
+        biomux init my-data/ -o my.yaml
+        biomux init notes.labelstudio.json --encoder weights/minilm
+    """
+    from biomux.cli.ui.display import note
+    from biomux.formats import must_be_new, target
+    from biomux.recipes import initial
+
+    found = initial.read(data, name=name, test=test)
+    place = output or Path(f"{found.name}.yaml")
+    must_be_new(place, overwrite=overwrite)
+    print(found.survey)
+    for said in found.notes:
+        note(said)
+    text, recipe = written(found, encoder, place=place)
+    if estimate and (time := _estimated(recipe)):
+        note(f"estimated: {time}")
+        text = written(found, encoder, seconds=time, place=place)[0]
+    with target(place) as stream:
+        stream.write(text.encode())
+    kinds = [f"{task} ({part['kind']})" for task, part in found.tasks.items()]
+    note(f"{place}: {', '.join(kinds)}")
+    note(f"next: biomux train {place}")
+
+
+def written(
+    found: Data, encoder: str | None, *, seconds: str | None = None, place: Path | None = None
+) -> tuple[str, Recipe]:
+    """The recipe for data, as text and as what it says."""
+    import yaml
+
+    from biomux.recipes import initial
+    from biomux.recipes.read import check
+
+    at_hand: Callable[[str], bool] | None = None
+    with suppress(ModuleNotFoundError):  # what cannot be trained here is not looked for either
+        from biomux.training.encoders.availability import at_hand
+    settings, why = initial.encoder(encoder, at_hand=at_hand)
+    text = initial.text(found, encoder=settings, said=why, seconds=seconds, place=place)
+    return text, check(yaml.safe_load(text), where=f"{found.name}.yaml")
+
+
+def _estimated(recipe: Recipe) -> str | None:
+    """How long training would take, measured for a few seconds; None where it cannot be trained here."""
+    from biomux.cli.ui.display import duration
+
+    try:
+        from biomux.training.time_estimate import estimate
+    except ModuleNotFoundError:
+        return None
+    found = estimate(recipe, measure=3.0)
+    return f"at most {duration(found.seconds + found.scoring)} ({found.speed:,.0f} tokens a second)"

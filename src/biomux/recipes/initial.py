@@ -1,0 +1,225 @@
+"""A first recipe for data of one's own: what they hold decides the tasks, how much there is the epochs.
+
+| the data have | the recipe gets |
+|---|---|
+| mentions | a tagger of all types |
+| relations between mentions | a head that reads both mentions, beside the tagger |
+| classes of texts, sentences or pairs | a classifier; of several classes at once if a text has several |
+| numbers of pairs | a similarity |
+| questions with answers | a head for answers |
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from biomux.corpora import own
+from biomux.corpora.corpus import Corpus
+from biomux.corpora.survey import Survey, look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from biomux.document import Document
+
+TEST = 0.15
+"""The share that is cut for a test part, where the data have none and are enough."""
+ENOUGH = 20
+"""Documents of which a test part can be cut."""
+READ = 200_000
+"""Words that a small corpus is read for in all epochs together."""
+FEWEST, MOST = 4, 40
+"""Epochs lie within these."""
+AT_HAND = (
+    "microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract",
+    "dmis-lab/biobert-base-cased-v1.2",
+    "allenai/scibert_scivocab_uncased",
+    "thenlper/gte-small",
+    "sentence-transformers/all-MiniLM-L6-v2",
+)
+"""Encoders that are taken if they were downloaded before, the best first."""
+_TAG = re.compile(r"@[\w-]+\$")
+
+
+@dataclass(frozen=True)
+class Data:
+    """Data of one's own, looked at: what a recipe says about them."""
+
+    name: str
+    corpus: Any
+    """What `corpus:` says: a path, or a mapping."""
+    survey: Survey
+    tasks: Mapping[str, Mapping[str, Any]]
+    documents: int
+    words: int
+    notes: Sequence[str] = field(default_factory=list)
+
+    @property
+    def epochs(self) -> int:
+        """More epochs for fewer words."""
+        return min(max(round(READ / max(self.words, 1)), FEWEST), MOST)
+
+
+def read(path: str, *, name: str | None = None, test: float | None = None) -> Data:
+    """Look at data: a file, a folder or a glob. `test` is the share to cut for a test part, chosen by size unless given."""
+    asked: dict[str, Any] = {"path": path} | ({"name": name} if name else {})
+    found = _corpus(asked)
+    parts = {split: list(found.documents(split)) for split in found.splits}
+    notes = list(found.card.notes)
+    if "test" not in parts:
+        whole = len(parts["train"])
+        if test is not None or whole >= ENOUGH:
+            asked["test"] = test or TEST
+            if found.card.splits["devel"].made:
+                asked["devel"] = own.SHARE
+            found = _corpus(asked)
+            parts = {split: list(found.documents(split)) for split in found.splits}
+        else:
+            notes.append(
+                f"{whole} documents are too few to cut a test part from: what is said about how good it is comes from the development part"
+            )
+    survey = look(parts, where=path)
+    train = parts["train"]
+    corpus = path if list(asked) == ["path"] else asked
+    words = survey.sizes["train"].get("words", 0)
+    tasks = dict(_tasks(found.name, train))
+    return Data(found.name, corpus, survey, tasks, len(train), words, notes)
+
+
+def text(
+    data: Data, *, encoder: Mapping[str, Any], said: str, seconds: str | None = None, place: Path | None = None
+) -> str:
+    """The recipe, whole and commented. `said` is why this encoder was taken, `seconds` how long training would take."""
+    several = len(data.tasks) > 1
+    small = data.words < 50_000
+    file = place or f"{data.name}.yaml"
+    lines = [
+        f"# biomux train {file}",
+        f"# biomux train {file} --set loop.epochs={max(data.epochs // 2, 1)}",
+        *([f"# Estimated on this machine: {seconds}"] if seconds else []),
+        f"name: {data.name}",
+        f"about: {_flow(f'Trained on {data.name}: {data.documents:,} documents of {data.words:,} words.')}",
+        "tasks:",
+    ]
+    for number, (name, task) in enumerate(data.tasks.items()):
+        lines += [f"  {_flow(name)}:", f"    kind: {task['kind']}"]
+        if number == 0:
+            lines += [
+                "    # A path, or {train: FILES, devel: FILES, test: FILES, format: NAME}; a number is a share to cut from train."
+            ]
+        lines += [f"    corpus: {_flow(data.corpus)}"]
+        lines += [f"    # {line}" for line in task["about"]]
+        lines += [f"    types: {_flow(task['types'])}"] if "types" in task else []
+        if "types" in task and number == 0:
+            lines += [
+                "    # rename: {Old: new, Other: new}   # gives types other names, and merges those that get the same"
+            ]
+        lines += [f"    settings: {_flow(task['settings'])}"] if task.get("settings") else []
+    lines += [
+        "model:",
+        f"  # {said}",
+        f"  encoder: {_flow({**encoder, 'dropout': 0.1})}",
+        "  head: {kind: linear}",
+        f"# {'All tasks share the encoder, and batches have examples of all of them' if several else 'One task by itself'}.",
+        f"regime: {{kind: {'mixed' if several else 'single'}}}",
+        "loop:",
+        f"  epochs: {data.epochs}           # fewer for more data; training stops earlier if the development score does not rise",
+        f"  batch_tokens: {512 if small else 1024}",
+        "  learning_rate: 1.0e-4",
+        "  head_learning_rate: 1.0e-3",
+        "  seed: 1",
+        "development:",
+        "  patience: 5          # epochs without a better development score before it stops",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def encoder(asked: str | None = None, *, at_hand: Callable[[str], bool] | None) -> tuple[dict[str, Any], str]:
+    """The settings of an encoder, and why it was taken. `at_hand` says whether a hub name can be loaded without a network."""
+    if asked is not None and asked != "default":
+        return {"name": asked}, "The encoder that was asked for: a folder or a hub name."
+    for name in AT_HAND if asked is None else ():
+        if at_hand is not None and at_hand(name):
+            return {"name": name}, "Downloaded before. {bundle: default} is smaller and faster."
+    return (
+        {"bundle": "default"},
+        "The encoder of the bundle that comes with Biomux: it has read biomedical text, and nothing is downloaded. Larger ones learn more: {name: HUB-NAME}.",
+    )
+
+
+def _corpus(asked: Mapping[str, Any]) -> Corpus:
+    return Corpus(own.card(own.of_mapping(asked)), Path())
+
+
+def _flow(value: Any) -> str:
+    """A value as YAML within one line."""
+    written: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
+    return written.removesuffix("...\n").strip()
+
+
+def _tasks(name: str, documents: Sequence[Document]) -> list[tuple[str, dict[str, Any]]]:
+    spans: Counter[str] = Counter(
+        span.type for one in documents for span in one.spans if not _TAG.fullmatch(one.text[span.start : span.end])
+    )
+    found: list[tuple[str, dict[str, Any]]] = []
+    if spans:
+        found.append(
+            ("", {"kind": "tagging", "types": sorted(spans), "about": [f"Mentions in train: {_told(spans)}."]})
+        )
+    if relations := Counter(relation.type for one in documents for relation in one.relations):
+        settings = {"variant": "one-pass", "types": sorted(relations)} | _ends(documents)
+        about = [f"Relations in train: {_told(relations)}; pairs of mentions without one are negative."]
+        found.append(("relations", {"kind": "relation", "settings": settings, "about": about}))
+    found += _label_tasks(documents)
+    if any(one.questions for one in documents):
+        number = sum(len(one.questions) for one in documents)
+        found.append(("answers", {"kind": "answers", "about": [f"{number:,} questions in train."]}))
+    alone = len(found) == 1
+    return [(name if alone or not part else f"{name}-{part}", task) for part, task in found]
+
+
+def _ends(documents: Sequence[Document]) -> dict[str, Any]:
+    """The types of first and second mentions of relations; none where they are not those of spans."""
+    first: set[str] = set()
+    second: set[str] = set()
+    for document in documents:
+        types = {span.id: span.type for span in document.spans}
+        for relation in document.relations:
+            ends = [types.get(end.target) for end in relation.arguments if end.kind == "span"]
+            if len(ends) != 2 or None in ends:
+                return {}
+            first.add(str(ends[0]))
+            second.add(str(ends[1]))
+    return {"first": sorted(first), "second": sorted(second)}
+
+
+def _label_tasks(documents: Sequence[Document]) -> list[tuple[str, dict[str, Any]]]:
+    labels = [(one, label) for one in documents for label in one.labels]
+    if not labels:
+        return []
+    pairs = any(one.pair is not None for one in documents)
+    numbers = [label for _, label in labels if label.value is not None]
+    if pairs and numbers:
+        named = {"label": numbers[0].name} if numbers[0].name != "similarity" else {}
+        about = [f"{len(numbers):,} pairs with a number in train."]
+        return [("similarity", {"kind": "similarity", "settings": named, "about": about})]
+    classes = Counter(label.name for _, label in labels if label.value is None)
+    if not classes:
+        return []
+    placed = any(label.start is not None for _, label in labels)
+    settings: dict[str, Any] = {"of": "pair"} if pairs else {"of": "sentence"} if placed else {}
+    if any(len(one.labels) > 1 for one in documents) and not placed:
+        settings["several"] = True
+    settings["classes"] = sorted(classes)
+    about = [f"Classes in train: {_told(classes)}."]
+    return [("classes", {"kind": "classification", "settings": settings, "about": about})]
+
+
+def _told(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in counts.most_common())

@@ -1,0 +1,75 @@
+"""Data of one's own through the command line: init, train, recipes; and the same from Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+from training import small
+
+import biomux
+from biomux import formats
+from biomux.cli import run as command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("torch")
+
+RANDOM = ("--set", "model.encoder={kind: random, layers: 1}")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BIOMUX_CORPORA", raising=False)
+    formats.write(small.documents(40), tmp_path / "notes.jsonl")
+    return tmp_path
+
+
+def test_a_recipe_is_written_for_data_and_trains(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["init", "notes.jsonl", "-o", "my.yaml", "--no-estimate"]) == 0
+    said = capsys.readouterr()
+    assert "Chemical" in said.out
+    assert "next: biomux train my.yaml" in said.err
+    assert (place / "my.yaml").read_text().startswith("# biomux train my.yaml\n")
+    assert command(["init", "notes.jsonl", "-o", "my.yaml", "--no-estimate"]) == 2
+    assert "already exists" in capsys.readouterr().err
+    assert command(["train", "my.yaml", "--quick", "--run", "runs/mine", *RANDOM]) == 0
+    assert "data of notes:" in capsys.readouterr().err
+    assert command(["evaluate", "runs/mine", "all"]) == 0
+    assert command(["evaluate", "runs/mine", "my.yaml"]) == 0
+    assert command(["train", "--resume", "runs/mine"]) == 0
+
+
+def test_data_are_trained_on_without_a_recipe(place: Path) -> None:
+    assert command(["train", "notes.jsonl", "--quick", "--run", "runs/mine", *RANDOM]) == 0
+    written = yaml.safe_load((place / "runs/mine/recipe.yaml").read_text())
+    assert written["tasks"]["notes"]["corpus"] == {"path": "notes.jsonl", "devel": 0.15, "test": 0.15}
+
+
+def test_a_run_is_trained_evaluated_and_exported_from_python(place: Path) -> None:
+    run = biomux.train("notes.jsonl", settings=["model.encoder={kind: random, layers: 1}", "loop.epochs=1"])
+    assert run.path.name == "notes-1"
+    assert 0 <= run.evaluate("test")["notes"].value <= 1
+    assert set(run.scores["tasks"]) == {"notes"}
+    assert run.export("bundles/mine", precision="fp32", measure=False) == place.joinpath("bundles/mine").relative_to(
+        place
+    )
+    assert biomux.load("bundles/mine").heads == ("notes",)
+    with pytest.raises(biomux.BiomuxError, match=r"BX404.*no corpus of the run has a split 'tset'"):
+        run.evaluate("tset")
+
+
+def test_recipes_are_listed_shown_and_copied(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["recipes", "list"]) == 0
+    assert "a/mtl\t" in capsys.readouterr().out
+    assert command(["recipes", "show", "a/mtl"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("# biomux train a/mtl")
+    assert command(["recipes", "copy", "a/mtl"]) == 0
+    assert (place / "mtl.yaml").read_text() == shown
+    assert command(["recipes", "copy", "a/mtl"]) == 2
+    assert command(["recipes", "show", "a/mlt"]) == 2
+    assert "did you mean 'a/mtl'" in capsys.readouterr().err
