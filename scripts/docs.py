@@ -32,6 +32,7 @@ ERROR_GROUPS = (
     ("BX501", "Bundles"),
     ("BX601", "Annotating"),
     ("BX701", "Scoring"),
+    ("BX801", "Serving"),
 )
 """First code of a group, and its title on the page of errors."""
 

@@ -47,6 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "recipes",
     },
     "evaluation": {"errors", "document", "text", "formats", "tasks", "scoring", "corpora", "engine", "recipes"},
+    "serve": {"errors", "validation", "document", "text", "formats", "tasks", "engine", "annotate", "scoring"},
     "studies": {
         *("errors", "document", "formats", "tasks", "scoring", "corpora"),
         *("engine", "recipes", "training", "evaluation"),

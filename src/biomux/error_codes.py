@@ -544,5 +544,75 @@ CODES: dict[str, Entry] = {
         "The systems were scored on different splits or with different filters.",
         "Score all systems on the same split of the same corpus.",
     ),
+    "BX801": Entry(
+        "a request is not HTTP, or its body is not JSON",
+        "The body is not UTF-8, is cut off, has NaN in it or is nested too deeply; or the headers are too large.",
+        "Send a JSON object in UTF-8.",
+    ),
+    "BX802": Entry(
+        "a request has a missing, unknown or unusable field",
+        "A key is misspelled, or a value has the wrong type. `/docs` of the service lists all fields.",
+        "The message names the field and what it accepts.",
+    ),
+    "BX803": Entry(
+        "a request is larger than the service allows",
+        "The body, the number of documents or the tokens of all texts exceed a limit; `/info` states the limits.",
+        "Send several smaller requests, or start the service with a higher limit.",
+    ),
+    "BX804": Entry(
+        "the body of a request did not arrive in time",
+        "The client or the network is slow, or the client stopped sending.",
+        "Send the request again, or start the service with a higher `--body-timeout`.",
+    ),
+    "BX805": Entry(
+        "a request has a content type that the service does not read",
+        "The service reads JSON only; `curl -d` sends a form unless told otherwise.",
+        "Send the header `Content-Type: application/json`.",
+    ),
+    "BX806": Entry(
+        "the service cannot answer in the format that is asked for",
+        "The `Accept` header allows none of the formats, or `format` names an unknown one.",
+        "Ask for a format that the message lists.",
+    ),
+    "BX807": Entry(
+        "a request has no valid API key",
+        "The service was started with `--api-key-file`, and the key is missing or wrong.",
+        "Send `Authorization: Bearer KEY`; in a browser, give the key as the password.",
+    ),
+    "BX808": Entry(
+        "the service does not have this address, or not with this method",
+        "The path is misspelled, or GET was used in place of POST.",
+        "`/docs` of the service lists all addresses.",
+    ),
+    "BX809": Entry(
+        "the service is busy and its queue is full",
+        "More is asked for than the machine can compute.",
+        "Send the request again after the seconds in the `Retry-After` header.",
+    ),
+    "BX810": Entry(
+        "the service could not answer in time, or is stopping",
+        "The request waited longer than `--timeout`, or the service is being stopped.",
+        "Send the request again after the seconds in the `Retry-After` header; send fewer texts at once.",
+    ),
+    "BX811": Entry(
+        "the service failed",
+        "This is a bug in Biomux.",
+        "Please report it, with the log line of this request id.",
+    ),
+    "BX812": Entry(
+        "the service cannot listen at this address",
+        "Another program uses the port, or the host is not one of this machine.",
+        "Choose another `--port` or `--host`.",
+    ),
+    "BX813": Entry(
+        "the file with API keys cannot be used",
+        "The file is missing, empty, or holds a key that is too short.",
+        "Write one key a line, each of at least 16 characters without spaces.",
+    ),
+    "BX814": Entry(
+        "a Label Studio project cannot be pre-annotated",
+        "Its labelling interface has no text with labels, or a task has no such text.",
+        "Use an interface with `<Text>` and `<Labels>`, and tasks with that text.",
+    ),
 }
 """Code → its entry, in order. Codes never change: users search for them."""

@@ -10,7 +10,8 @@
     ├── TrainingError    a run cannot start or cannot go on (BX4xx)
     ├── BundleError      a bundle is damaged, hostile or of another version (BX5xx)
     ├── AnnotateError    documents cannot be annotated as asked (BX6xx)
-    └── ScoreError       gold and predictions do not fit together (BX7xx)
+    ├── ScoreError       gold and predictions do not fit together (BX7xx)
+    └── ServeError       the service cannot start, or cannot take a request (BX8xx)
 
 The command prints the sentence with the address of the code's entry in docs/reference/errors.md, and exits with 2. The codes are in
 `biomux.error_codes`.
@@ -35,6 +36,7 @@ __all__ = [
     "FormatError",
     "RecipeError",
     "ScoreError",
+    "ServeError",
     "TrainingError",
     "UnreadableError",
     "UsageError",
@@ -141,3 +143,7 @@ class AnnotateError(BiomuxError):
 
 class ScoreError(BiomuxError):
     """Gold and predictions do not fit together."""
+
+
+class ServeError(BiomuxError):
+    """The service cannot start, or cannot take a request."""

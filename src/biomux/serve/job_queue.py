@@ -1,0 +1,207 @@
+"""The queue: requests that wait, counted in tokens, handed out in batches that are fair to all of them.
+
+A request is a `Job` of documents. A batch takes documents of jobs that ask for the same, in turn, so that a request with a thousand documents
+does not stand before one with a single sentence. A document longer than a whole batch runs alone, and one lane always stays free of such.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from biomux.errors import BiomuxError, ServeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from biomux.document import Document
+    from biomux.serve.model import Model
+    from biomux.serve.work import Work
+
+
+@dataclass(eq=False)
+class Job:
+    """One request: its documents, what is to be done with them, and what came of it. `on_done` is called once, from whichever thread ends it."""
+
+    model: Model
+    work: Work
+    documents: Sequence[Document]
+    tokens: Sequence[int]
+    on_done: Callable[[Job], None]
+    done: list[Document | None] = field(init=False)
+    error: BaseException | None = None
+    entered: float = 0.0
+    started: float | None = None
+    ended: float | None = None
+    _taken: int = 0
+    _finished: int = 0
+    _ended: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.done = [None] * len(self.documents)
+
+    @property
+    def key(self) -> Hashable:
+        """Jobs with the same key may share a batch."""
+        return (id(self.model), self.work)
+
+    @property
+    def left(self) -> int:
+        """Documents that no batch has taken yet."""
+        return 0 if self._ended else len(self.documents) - self._taken
+
+    @property
+    def waiting(self) -> int:
+        """Tokens of these."""
+        return sum(self.tokens[self._taken :])
+
+    @property
+    def queued(self) -> float:
+        """Seconds until its first document was taken."""
+        return (self.started or time.perf_counter()) - self.entered
+
+    @property
+    def computed(self) -> float:
+        """Seconds from then until the answer was there."""
+        return 0.0 if self.started is None else (self.ended or time.perf_counter()) - self.started
+
+    @property
+    def next_tokens(self) -> int:
+        """Tokens of its next document."""
+        return self.tokens[self._taken]
+
+    def take(self) -> int:
+        """The place of its next document, which now belongs to a batch."""
+        self._taken += 1
+        return self._taken - 1
+
+    def put(self, place: int, document: Document) -> None:
+        """The answer about one document; the last one ends the job."""
+        with self._lock:
+            self.done[place] = document
+            self._finished += 1
+            complete = self._finished == len(self.documents)
+        if complete:
+            self.end()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The job is over: all documents are done, one failed, or nobody waits for it any more."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended, self.error, self.ended = True, error, time.perf_counter()
+        self.on_done(self)
+
+
+class JobQueue:
+    """Jobs in order of arrival, at most `limit` tokens of them. Safe for threads."""
+
+    def __init__(self, limit: int, *, batch: int, long_at_once: int = 1) -> None:
+        self.limit = limit
+        self.batch = batch
+        self.tokens = 0
+        self._jobs: deque[Job] = deque()
+        self._long_free = long_at_once
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def full(self, tokens: int = 1) -> BiomuxError | None:
+        """Why that many tokens cannot be taken in now, if they cannot."""
+        if self._closed:
+            return ServeError("BX810", "the service is stopping", hint="send the request again")
+        if tokens > self.limit:
+            return ServeError(
+                "BX803",
+                f"the texts have {tokens:,} tokens; the queue holds at most {self.limit:,}",
+                hint="send several smaller requests, or start the service with a higher --queue-tokens",
+            )
+        if self.tokens + tokens > self.limit:
+            return ServeError("BX809", "the service is busy: its queue is full", hint="send the request again later")
+        return None
+
+    def put(self, job: Job) -> None:
+        """Take in a job, or say why not."""
+        with self._changed:
+            if refusal := self.full(sum(job.tokens)):
+                raise refusal
+            job.entered = time.perf_counter()
+            self._jobs.append(job)
+            self.tokens += sum(job.tokens)
+            self._changed.notify()
+
+    def discard(self, job: Job, error: BaseException | None = None) -> None:
+        """End a job that nobody waits for; documents of it that are being computed go nowhere."""
+        with self._changed:
+            if job in self._jobs:
+                self._jobs.remove(job)
+                self.tokens -= job.waiting
+        job.end(error)
+
+    def take(self) -> list[tuple[Job, int]]:
+        """The next batch: places of documents, all of one key. Waits until there is one; empty once the queue is closed and used up."""
+        with self._changed:
+            while True:
+                if batch := self._next_batch():
+                    return batch
+                if self._closed and not self._jobs:
+                    return []
+                self._changed.wait()
+
+    def finished(self, batch: Sequence[tuple[Job, int]]) -> None:
+        """A batch is computed: another long document may be taken."""
+        if any(job.tokens[place] > self.batch for job, place in batch):
+            with self._changed:
+                self._long_free += 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Take in nothing more. What waits is still handed out."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _next_batch(self) -> list[tuple[Job, int]]:
+        for first in self._jobs:
+            if batch := self._batch_of([job for job in self._jobs if job.key == first.key]):
+                self._after(batch)
+                return batch
+        return []
+
+    def _batch_of(self, jobs: list[Job]) -> list[tuple[Job, int]]:
+        """Documents of these jobs in turn, as many as a batch may have; a long one only alone, and only if a lane may."""
+        batch: list[tuple[Job, int]] = []
+        room = self.batch
+        while jobs:
+            more = []
+            for job in jobs:
+                if not job.left:
+                    continue
+                size = job.next_tokens
+                long = size > self.batch
+                if (batch and size > room) or (long and not self._long_free):
+                    continue
+                batch.append((job, job.take()))
+                self.tokens -= size
+                room -= size
+                if long:
+                    self._long_free -= 1
+                    return batch
+                more.append(job)
+            jobs = more
+        return batch
+
+    def _after(self, batch: list[tuple[Job, int]]) -> None:
+        """Who was served goes behind those who were not."""
+        now = time.perf_counter()
+        served = dict.fromkeys(job for job, _ in batch)
+        for job in served:
+            job.started = job.started or now
+        waiting = [job for job in self._jobs if job not in served]
+        self._jobs = deque([*waiting, *(job for job in served if job.left)])

@@ -1,0 +1,163 @@
+"""What a request says: its fields checked, its documents made, its options turned into a `Query`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from biomux import formats
+from biomux.document import Document
+from biomux.engine.query import Query
+from biomux.errors import ServeError, UsageError
+from biomux.serve.work import Annotate
+from biomux.validation import mistakes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Asked = TypeVar("Asked", bound=BaseModel)
+
+FILES = ("medline", "nbib", "jats", "bioc-xml", "bioc-json", "pubtator", "jsonl", "lines", "text")
+"""The formats in which `content` may be."""
+
+
+class Question(BaseModel):
+    """Fields that all questions about texts share: the texts, given in exactly one way, and the format of the answer."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    text: str | None = Field(None, description="One text.", examples=["Aspirin inhibits COX-2 in mice."])
+    texts: list[str] | None = Field(None, description="Several texts.")
+    documents: list[dict[str, Any]] | None = Field(
+        None, description="Documents as Biomux JSON has them: an `id` and a `text`, and whatever else is known."
+    )
+    content: str | None = Field(
+        None,
+        description=f"What a file would hold, in one of these formats: {', '.join(FILES)}. Recognised unless `from` names it.",
+    )
+    from_: str | None = Field(None, alias="from", description="The format of `content`.")
+    format: str | None = Field(None, description="The format of the answer; it wins over the header `Accept`.")
+
+
+class AnnotateQuestion(Question):
+    """What `POST /annotate` takes. Options mean what they mean for `biomux annotate`."""
+
+    types: list[str] | str | None = Field(None, description="Only these entity types. Default: all.")
+    heads: list[str] | str | None = Field(None, description="These heads, with their corpora's own types.")
+    tasks: list[str] | str | None = Field(
+        None,
+        description="What to find: kinds (entities, relations, classes) or names of heads. Default: all that the model has.",
+    )
+    keep_entities: bool = Field(
+        False, description="Find relations between the entities that the documents bring, in place of new ones."
+    )
+    threshold: float | dict[str, float] | None = Field(
+        None, description="Minimum score, for all types or for each that is named (`*`: all others)."
+    )
+    precision: float | None = Field(
+        None, description="Use the thresholds that reached this precision on development data."
+    )
+    resolve: bool = Field(False, description="Remove overlaps.")
+    abbreviations: bool = Field(False, description="Tag an abbreviation like the long form it is defined by.")
+    consistent: bool | None = Field(
+        None, description="Make all occurrences of a name in a document agree, by vote. Default: as the command does."
+    )
+
+    def work(self) -> Annotate:
+        """What is to be done with the documents."""
+        query = Query(
+            types=_names(self.types),
+            heads=_names(self.heads),
+            threshold=self.threshold,
+            precision=self.precision,
+            resolve=self.resolve,
+            abbreviations=self.abbreviations,
+            consistent=self.consistent,
+            tasks=_names(self.tasks),
+            keep_entities=self.keep_entities,
+        )
+        return Annotate(query)
+
+
+def checked(value: Any, kind: type[Asked]) -> Asked:
+    """A request's fields, if they are what they should be."""
+    if not isinstance(value, dict):
+        raise ServeError("BX802", "the body must be a JSON object", hint='send for instance {"text": "…"}')
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        found = mistakes(error, kind)
+        more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
+        raise ServeError("BX802", f"{found[0]}{more}", hint="/docs lists all fields") from None
+
+
+def documents(question: Question, *, most: int) -> list[Document]:
+    """The documents that a question is about: at least one, at most `most`."""
+    given = {
+        name: value
+        for name in ("text", "texts", "documents", "content")
+        if (value := getattr(question, name)) is not None
+    }
+    if len(given) != 1:
+        said = " and ".join(given) or "none of them"
+        raise ServeError("BX802", f"give one of text, texts, documents and content, got {said}")
+    if question.from_ is not None and question.content is None:
+        raise ServeError("BX802", "from: it is for content, which is not given")
+    size = len(question.texts or question.documents or ())
+    if size <= most:
+        found = list(islice(_documents(question), most + 1))
+        size = len(found)
+    if size > most:
+        raise ServeError(
+            "BX803",
+            f"there are more than {most:,} documents",
+            hint="send several smaller requests, or start the service with a higher --max-documents",
+        )
+    if not found:
+        raise ServeError("BX802", "there is no document in the request", hint="give at least one text")
+    return found
+
+
+def _documents(question: Question) -> Iterable[Document]:
+    if question.text is not None:
+        return [Document("text", question.text)]
+    if question.texts is not None:
+        return [
+            Document("text" if place == 1 else f"text-{place}", text) for place, text in enumerate(question.texts, 1)
+        ]
+    if question.documents is not None:
+        return _records(question.documents)
+    return _file(question.content or "", question.from_)
+
+
+def _records(records: list[dict[str, Any]]) -> Iterable[Document]:
+    """Documents of JSON objects: what a file of Biomux JSON lines would give, the version and the id added where they are missing."""
+    import orjson
+
+    try:
+        lines = [orjson.dumps({"biomux": 1, "id": str(place), **one}) for place, one in enumerate(records, 1)]
+    except orjson.JSONEncodeError as error:  # it reads deeper than it writes
+        raise ServeError("BX802", f"documents: {error}", hint="send documents that are nested less deeply") from None
+    return formats.read_source(formats.of_bytes("documents", b"\n".join(lines)), format="jsonl")
+
+
+def _file(content: str, format: str | None) -> Iterable[Document]:
+    if format is not None and format not in FILES:
+        raise UsageError("BX110", f"cannot read the format {format!r} here", hint=f"choose from: {', '.join(FILES)}")
+    source = formats.of_bytes("content", content.encode())
+    chosen = formats.get(format) if format else formats.guess(source)
+    if chosen.name not in FILES:
+        raise UsageError(
+            "BX110", f"cannot read the format {chosen.name!r} here", hint=f"choose from: {', '.join(FILES)}"
+        )
+    return chosen.read(source, on_error=formats.stop)
+
+
+def _names(given: list[str] | str | None) -> tuple[str, ...] | None:
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",") if name.strip()]
+    if given is not None and not given:
+        raise ServeError("BX802", "types, heads and tasks must name at least one", hint="leave the field out for all")
+    return None if given is None else tuple(given)

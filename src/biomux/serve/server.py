@@ -1,0 +1,149 @@
+"""One process that serves: an event loop, signals, and an end that loses no request.
+
+SIGTERM and Ctrl-C stop taking connections, finish what has come, and end; SIGHUP loads the bundle and the keys again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from biomux.errors import ServeError
+from biomux.serve.app import build
+from biomux.serve.protocol import protocol
+from biomux.serve.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from biomux.serve.settings import Settings
+
+BACKLOG = 1024
+"""Connections that the system holds until they are accepted."""
+
+LARGEST_HEAD = 64 * 1024
+"""Bytes of a request's first line and headers."""
+
+
+def bind(settings: Settings) -> socket.socket:
+    """The socket that a service listens at: opened first, so that an address in use is told before anything is loaded."""
+    listening: socket.socket | None = None
+    try:
+        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((settings.host, settings.port))
+    except (OSError, OverflowError, UnicodeError) as error:
+        if listening is not None:
+            listening.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ServeError(
+            "BX812",
+            f"cannot listen at {settings.host}:{settings.port}: {reason}",
+            hint="choose another --port or --host",
+        ) from None
+    listening.set_inheritable(True)
+    return listening
+
+
+def run(settings: Settings, listening: socket.socket, *, on_start: Callable[[Service], None] | None = None) -> None:
+    """Serve until a signal ends it."""
+    _allow_many_files()
+    service = Service(settings)
+    if on_start is not None:
+        on_start(service)
+    asyncio.run(_serve(service, listening))
+
+
+async def _serve(service: Service, listening: socket.socket) -> None:
+    server = HttpServer(service, listening)
+    loop = asyncio.get_running_loop()
+    reloads: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = loop.create_task(asyncio.to_thread(service.reload))
+        reloads.add(task)
+        task.add_done_callback(reloads.discard)
+
+    _on_signal(loop, "SIGTERM", server.stop)
+    _on_signal(loop, "SIGINT", server.stop)
+    _on_signal(loop, "SIGHUP", reload)
+    await server.serve()
+
+
+class HttpServer:
+    """A service at a socket, on the running event loop."""
+
+    def __init__(self, service: Service, listening: socket.socket) -> None:
+        settings = service.settings
+        self._service = service
+        self._listening = listening
+        self._server = _Server(
+            uvicorn.Config(
+                build(service),
+                http=protocol(settings),
+                ws="none",
+                loop="asyncio",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                backlog=BACKLOG,
+                h11_max_incomplete_event_size=LARGEST_HEAD,
+                limit_concurrency=settings.max_connections,
+                timeout_keep_alive=round(settings.keep_alive),
+                timeout_graceful_shutdown=round(settings.drain_timeout),
+            )
+        )
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+
+    async def serve(self) -> None:
+        """Answer until `stop` is called, and finish what has come by then."""
+        log, model = self._service.log, self._service.model
+        host, port = self._listening.getsockname()[:2]
+        log.event("listening", host=host, port=port, model=model.version)
+        await self._server.serve(sockets=[self._listening])
+        log.event("stopped")
+
+    def stop(self) -> None:
+        """Take no more connections. A second call does not wait for the requests that have come."""
+        if not self._server.should_exit:
+            self._service.log.event("stopping", waiting=len(self._service.queue))
+        self._service.stop_taking()
+        self._server.force_exit = self._server.should_exit
+        self._server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signals: it would raise them again when all is done, and the command would end as if it had been killed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _on_signal(loop: asyncio.AbstractEventLoop, name: str, handler: Callable[[], None]) -> None:
+    number = getattr(signal, name, None)
+    if number is None:
+        return
+    try:
+        loop.add_signal_handler(number, handler)
+    except NotImplementedError:  # Windows
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler))
+
+
+def _allow_many_files() -> None:
+    """Every connection is a file: take as many as the system allows without asking."""
+    try:
+        import resource
+    except ImportError:
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
