@@ -219,6 +219,11 @@ CODES: dict[str, Entry] = {
         "Several tasks of the recipe need something that the corpora directory does not have. All are listed at once.",
         "Fetch the corpora with `biomux corpora fetch`, or remove these tasks.",
     ),
+    "BX308": Entry(
+        "a recipe cannot be added to a bundle as a further head",
+        "Only taggers can be added, under a name and with types that the bundle does not have yet, and they need development documents.",
+        "Rename the task or the types in the recipe, or train it by itself without `--with`.",
+    ),
     "BX401": Entry(
         "an encoder, tokenizer or vocabulary cannot be loaded",
         "The folder lacks a file, the hub name is wrong or there is no network, or the encoder cannot do what the recipe asks.",

@@ -46,6 +46,14 @@ def command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
     ] = False,
+    onto: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="BUNDLE",
+            help="Add the tasks as further heads to this bundle (default: the one that comes with Biomux), whose other answers do not change.",
+        ),
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write the log for TensorBoard.")] = False,
 ) -> None:
     """Train a model from a recipe, or on data of your own.
@@ -56,9 +64,14 @@ def command(
 
     Given data in place of a recipe, the recipe is the one that biomux init writes for them.
 
+    With --with default, what is learned becomes one more head of the bundle that comes with Biomux: its encoder stays as it is, so all other types are found as before,
+    and training takes seconds to minutes. The new bundle is in the run's folder.
+
         biomux train a/mtl
 
         biomux train my-data/
+
+        biomux train my.yaml --with default
 
         biomux train d/joint-max --set loop.seed=2 --set model.encoder.name=weights/minilm
 
@@ -72,6 +85,11 @@ def command(
     folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _begun(recipe, run, given, quick)
     if dry_run:
         _plan(chosen, corpora)
+        return
+    if onto is not None:
+        if resume or tensorboard:
+            raise UsageError("BX001", "cannot use --resume or --tensorboard with --with", hint="leave them out")
+        _add(chosen, onto, folder, corpora)
         return
     kept = runs.directory_of(folder) if resume and corpora is None else corpora
     from biomux.cli.ui.training_output import shown
@@ -99,6 +117,30 @@ def command(
         best = f", best development score {100 * progress.best:.2f}" if progress.best >= 0 else ""
         note(f"done: {progress.step:,} steps in {duration(progress.seconds)}{best}")
         print(folder)
+
+
+def _add(recipe: Recipe, bundle: str, folder: Path, corpora: Path | None) -> None:
+    """Add a recipe's tasks to a bundle, and say which way won."""
+    import json
+
+    from biomux.formats import target
+    from biomux.training.add_head import WAYS, add
+
+    def say(said: str) -> None:
+        for line in said.splitlines():
+            note(line)
+
+    found = add(recipe, bundle, folder / "bundle", directory=corpora, listen=say)
+    with target(folder / "added.json") as stream:
+        stream.write((json.dumps(found.to_json(), indent=1) + "\n").encode())
+    rows = [
+        (head, WAYS[way], round(100 * f1, 2), "taken" if way == found.taken[head] else "")
+        for head, ways in found.scores.items()
+        for way, f1 in ways.items()
+    ]
+    table(["head", "reads", "development F1", ""], rows)
+    note(f"done in {duration(found.seconds)}: biomux annotate … --bundle {found.bundle}")
+    print(found.bundle)
 
 
 def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:

@@ -72,6 +72,46 @@ class Built:
 def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
     """Load the corpora, take out what leaks, make the model and the examples."""
     torch.manual_seed(recipe.loop.seed)
+    found = load_documents(recipe, directory=directory)
+    documents = found.training
+    tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
+    encoder, tokenizer, specials = _encoder(recipe, documents)
+    model = make_model(recipe, tasks, encoder, tokenizer)
+    if recipe.model.heads == "kept":
+        _keep_heads(recipe, tasks, model)
+    plan = _plan(recipe, tasks, model)
+    examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
+    _check_positives(recipe, tasks, examples, counts)
+    if plan.draw.fraction < 1:
+        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
+        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
+    return Built(
+        model,
+        tokenizer,
+        specials,
+        tasks,
+        plan,
+        examples,
+        found.development,
+        counts,
+        found.leaks,
+        recipe.model.encoder.limit,
+        found.surveys,
+    )
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents of a recipe's tasks, what leaked taken out of training."""
+
+    training: dict[str, list[Document]]
+    development: dict[str, list[Document]]
+    leaks: LeakReport | None
+    surveys: dict[str, Survey]
+
+
+def load_documents(recipe: Recipe, *, directory: Path | None = None) -> Documents:
+    """Read the corpora, look at data of one's own, and take out what leaks."""
     library = Library(directory, recipe.documents)
     documents = {name: library.training(name, task) for name, task in recipe.tasks.items()}
     development = {
@@ -94,30 +134,7 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
     if recipe.leaks != "ignore":
         kept, leaks = filter_leaks(documents, _held_out(recipe, library))
         documents = kept if recipe.leaks == "filter" else documents
-    tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
-    encoder, tokenizer, specials = _encoder(recipe, documents)
-    model = make_model(recipe, tasks, encoder, tokenizer)
-    if recipe.model.heads == "kept":
-        _keep_heads(recipe, tasks, model)
-    plan = _plan(recipe, tasks, model)
-    examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
-    _check_positives(recipe, tasks, examples, counts)
-    if plan.draw.fraction < 1:
-        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
-        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
-    return Built(
-        model,
-        tokenizer,
-        specials,
-        tasks,
-        plan,
-        examples,
-        development,
-        counts,
-        leaks,
-        recipe.model.encoder.limit,
-        surveys,
-    )
+    return Documents(documents, development, leaks, surveys)
 
 
 def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:

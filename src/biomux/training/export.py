@@ -157,7 +157,7 @@ def export(
         parts["types.json"] = _json(plain)
     if learned := crf_transitions.to_json(trained.tasks):
         parts["transitions.json"] = _json(learned)
-    _write(target, parts, overwrite=overwrite)
+    write_bundle(target, parts, overwrite=overwrite)
     return measured
 
 
@@ -409,7 +409,7 @@ def _files(folder: Path) -> tuple[str, ...]:
         return ()
 
 
-def _write(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
+def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
     """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with folder_target(target, overwrite=overwrite, ours=_files(target)) as fresh:

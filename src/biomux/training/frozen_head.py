@@ -1,0 +1,145 @@
+"""A head on the states of a finished bundle: the graph reads each text once, and only the head learns. Seconds for a few hundred documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from biomux.training.batches import collate
+from biomux.training.bundle_graph import AddedHead, with_states
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from biomux.engine.packing import Specials
+    from biomux.tasks.examples import Example
+
+HIDDEN = 128
+"""Width of the head between its two matrices."""
+WORDS = 256
+"""Words of a step."""
+EPOCHS = 60
+PATIENCE = 8
+LEARNING_RATE = 1e-3
+WINDOWS = 32
+"""Windows that are read together."""
+
+
+@dataclass(frozen=True)
+class States:
+    """What the graph says about words, layer by layer (words × layers × width, float16), and the label of each."""
+
+    values: NDArray[np.float16]
+    labels: NDArray[np.int64]
+
+
+def read(
+    graph: bytes, examples: Sequence[Example], specials: Specials, *, task: str, threads: int | None = None
+) -> States:
+    """The states of all labelled words of examples."""
+    import onnxruntime
+
+    content, names = with_states(graph)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    if threads:
+        options.intra_op_num_threads = threads
+    session: Any = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    order = sorted(range(len(examples)), key=lambda index: examples[index].reading.size)
+    values, labels = [], []
+    for begin in range(0, len(order), WINDOWS):
+        made = collate([examples[index] for index in order[begin : begin + WINDOWS]], specials)
+        target = made.targets.get(task)
+        if target is None or not len(target.rows):
+            continue
+        found = session.run(names, {"ids": made.batch.ids, "mask": made.batch.mask, "first": target.rows})
+        values.append(np.stack(found, axis=1).astype(np.float16))
+        labels.append(np.asarray(target.labels, dtype=np.int64))
+    return States(np.concatenate(values), np.concatenate(labels))
+
+
+class _Head(nn.Module):
+    """A mix of layers, then two matrices."""
+
+    def __init__(self, layers: int, width: int, labels: int, *, mixes: bool, dropout: float) -> None:
+        super().__init__()
+        self.mixes = mixes
+        self.weights = nn.Parameter(torch.zeros(layers), requires_grad=mixes)
+        self.scale = nn.Parameter(torch.ones(()), requires_grad=mixes)
+        self.dropout = nn.Dropout(dropout)
+        self.first, self.second = nn.Linear(width, HIDDEN), nn.Linear(HIDDEN, labels)
+
+    def shares(self) -> torch.Tensor:
+        """The share of each layer in what is read."""
+        if not self.mixes:
+            return torch.nn.functional.one_hot(torch.tensor(len(self.weights) - 1), len(self.weights)).float()
+        return self.scale * torch.softmax(self.weights, dim=0)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        mixed = torch.einsum("nlw,l->nw", states, self.shares())
+        found: torch.Tensor = self.second(torch.relu(self.first(self.dropout(mixed))))
+        return found
+
+
+def train(
+    learned: States,
+    held_out: States,
+    *,
+    labels: int,
+    mixes: bool = True,
+    seed: int = 1,
+    dropout: float = 0.2,
+    listen: Callable[[str], None] = lambda _: None,
+) -> tuple[AddedHead, float]:
+    """The head with the lowest loss on held-out words, and that loss. With `mixes` it reads a learned mix of all layers, else the last one."""
+    torch.manual_seed(seed)
+    chance = np.random.default_rng(seed)
+    head = _Head(learned.values.shape[1], learned.values.shape[2], labels, mixes=mixes, dropout=dropout)
+    groups: list[dict[str, Any]] = [{"params": [*head.first.parameters(), *head.second.parameters()]}]
+    if mixes:
+        groups.append({"params": [head.weights, head.scale], "lr": 10 * LEARNING_RATE})
+    optimizer = torch.optim.AdamW(groups, lr=LEARNING_RATE, weight_decay=0.01)
+    best, kept, waited, epochs = float("inf"), _added(head), 0, 0
+    while epochs < EPOCHS and waited < PATIENCE:
+        epochs += 1
+        head.train()
+        order = chance.permutation(len(learned.labels))
+        for begin in range(0, len(order), WORDS):
+            chosen = order[begin : begin + WORDS]
+            logits = head(torch.from_numpy(learned.values[chosen].astype(np.float32)))
+            loss = nn.functional.cross_entropy(logits, torch.from_numpy(learned.labels[chosen]))
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        now = _loss(head, held_out)
+        if now < best - 1e-4:
+            best, kept, waited = now, _added(head), 0
+        else:
+            waited += 1
+    listen(f"{'mix of layers' if mixes else 'last layer'}: {epochs} epochs, development loss {best:.4f}")
+    return kept, best
+
+
+def _loss(head: _Head, states: States) -> float:
+    head.eval()
+    total = 0.0
+    with torch.inference_mode():
+        for begin in range(0, len(states.labels), 4096):
+            part = slice(begin, begin + 4096)
+            logits = head(torch.from_numpy(states.values[part].astype(np.float32)))
+            total += float(nn.functional.cross_entropy(logits, torch.from_numpy(states.labels[part]), reduction="sum"))
+    return total / max(len(states.labels), 1)
+
+
+def _added(head: _Head) -> AddedHead:
+    """The head as it stands, in numbers of its own."""
+    layers = [
+        (one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy()) for one in (head.first, head.second)
+    ]
+    return AddedHead([float(share) for share in head.shares().detach()], layers)
