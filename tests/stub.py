@@ -7,6 +7,8 @@ tokens, windows, packing, stitching, decoding) is the real thing.
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -74,3 +76,13 @@ class DyingSettings(RuleSettings):
 
     def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
         os._exit(7)
+
+
+class OnceDyingSettings(RuleSettings):
+    """Settings whose annotator ends its process with SIGKILL, once: the file that the variable BIOMUX_TEST_DIED names is there afterwards."""
+
+    def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
+        with suppress(FileExistsError):
+            os.close(os.open(os.environ["BIOMUX_TEST_DIED"], os.O_CREAT | os.O_EXCL))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().annotator(threads=threads, chunk=chunk)

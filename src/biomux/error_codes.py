@@ -519,6 +519,41 @@ CODES: dict[str, Entry] = {
         "Answers are found for the questions that a document brings.",
         "Give documents with questions.",
     ),
+    "BX620": Entry(
+        "a task was lost on the cluster, again and again",
+        "Processes or nodes ended while they worked on it: mostly memory ran out, or machines were taken away.",
+        "Give the same command again to resume; use a smaller `--part-size`, more `--cpus-per-task` or more `--retries`.",
+    ),
+    "BX621": Entry(
+        "a Ray cluster cannot be reached, or not be started",
+        "The address is wrong, the cluster does not run, or its versions of Ray and Python are others than here.",
+        "Check with `ray status` on the cluster; for `ray://` the port is that of the Ray client server, usually 10001.",
+    ),
+    "BX622": Entry(
+        "a URL cannot be written to",
+        "The address is wrong, the bucket does not exist, or the credentials are missing or do not suffice.",
+        "Check the address, and that the same credentials are set on every node.",
+    ),
+    "BX623": Entry(
+        "a node has another version of Biomux",
+        "Other versions may give other bytes, so they do not work on one output.",
+        "Install the same version on every node.",
+    ),
+    "BX624": Entry(
+        "a node does not see the folder that the job writes to",
+        "The folder is on the disk of one machine, or is mounted under another path elsewhere.",
+        "Write to a folder that all nodes share under the same path, or to a URL such as `s3://bucket/out/`.",
+    ),
+    "BX625": Entry(
+        "the copy of a bundle on a node is not what was sent",
+        "The folder of temporary files on that node holds a changed copy, or one of another user.",
+        "Remove the folder that the message names, on that node, and repeat the command.",
+    ),
+    "BX626": Entry(
+        "no node of the cluster is large enough for a task",
+        "`--cpus-per-task` asks for more CPUs than any node has.",
+        "Lower `--cpus-per-task`, or start a larger node.",
+    ),
     "BX701": Entry(
         "documents are on one side of a score and not on the other",
         "The two sides come from different splits, or documents without entities were left out.",

@@ -12,6 +12,7 @@ SWITCHES = {
     "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime, from 1.29: a device id, the interpreter's path and timings, on by default
     "HF_HUB_DISABLE_TELEMETRY": "1",  # huggingface_hub, which transformers loads encoders through
     "DISABLE_TELEMETRY": "1",  # its older name
+    "RAY_USAGE_STATS_ENABLED": "0",  # ray: what a cluster consists of, on by default
 }
 """Environment variables that switch telemetry off, as their libraries read them when they are imported."""
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import tiny
+from jobs import Stopped, contents, stop_after
 from stub import DyingSettings, RuleSettings
 
 from biomux import formats
@@ -52,10 +53,6 @@ def annotate(
     settings = options.pop("settings", RULES)
     options.setdefault("part_size", 500)
     return run(Inputs([str(source)]), goal(str(target), format, gzip=gzip), settings, **options)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_one_file_holds_every_document_in_order(source: Path, tmp_path: Path) -> None:
@@ -263,21 +260,6 @@ def test_two_workers_make_the_same_bytes(tmp_path: Path, source: Path) -> None:
     two = annotate(source, f"{tmp_path / 'two'}/", settings=settings, workers=2, threads=1)
     assert one == two
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
-class Stopped(Exception):
-    pass
-
-
-def stop_after(parts: int) -> Any:
-    left = [parts]
-
-    def listen(step: Step) -> None:
-        left[0] -= step.fresh
-        if left[0] <= 0:
-            raise Stopped
-
-    return listen
 
 
 def test_a_worker_that_nobody_listens_to_blames_no_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,11 @@ import glob
 import hashlib
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux import formats
+from biomux.annotate.parts import failure
 from biomux.document import Document
 from biomux.errors import BiomuxError, FormatError, UnreadableError, UsageError
 from biomux.formats import (
@@ -19,6 +21,7 @@ from biomux.formats import (
     is_archive,
     json_records,
     named_files,
+    of_path,
     of_source,
     position,
     stored_size,
@@ -26,9 +29,12 @@ from biomux.formats import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
+    from biomux.annotate.parts import Failure
     from biomux.formats import Format, Source
+
+STRETCH = 4_000_000
+"""Stored bytes (of gzip: four times those) up to which files that follow each other make one stretch. It decides where parts end: a job keeps to it."""
 
 
 def is_text(argument: str) -> bool:
@@ -52,17 +58,37 @@ def _files(argument: str) -> list[Path]:
         raise UsageError(error.code, error.message, hint=f"{error.hint}, or say --as-text if it is a text") from None
 
 
-@dataclass
-class Inputs:
-    """The documents behind the arguments, in order; with `texts` every argument is a text.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file to read. `called` is its stem if that is not the one of its name; `alone` says that it was named itself."""
+
+    path: str
+    called: str | None = None
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Input files that follow each other, and are read and cut into parts independently of all others: anywhere, at any time.
+
+    `size`: their stored bytes. `failures`: what could not be listed on the way to them.
+    """
+
+    index: int
+    places: tuple[Place, ...]
+    size: int
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(kw_only=True)
+class Reader:
+    """Reads files, and keeps what there is to say about them.
 
     Records, files, members of archives and folders that cannot be read go to `on_error`, and the rest goes on. `formats` counts the files read by format; `done` says how
     many stored bytes have been read.
     """
 
-    arguments: Sequence[str]
     reads: ReadAs = field(default_factory=ReadAs)
-    texts: bool = False
     on_error: Callable[[BiomuxError], None] = formats.stop  # type: ignore[assignment]
     formats: dict[str, int] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -70,8 +96,84 @@ class Inputs:
     withdrawn: int = 0
     """Documents that a MEDLINE file says are withdrawn."""
     _behind: int = 0
-    _stems: UniqueStems = field(init=False)
     _open: BinaryIO | None = None
+
+    @property
+    def done(self) -> int:
+        """Stored bytes that have been read."""
+        within = position(self._open) if self._open is not None and not self._open.closed else 0
+        return self._behind + within
+
+    def stretch(self, stretch: Stretch) -> Iterator[Document]:
+        """Every document of a stretch, lazily."""
+        for place in stretch.places:
+            yield from self._of_place(place)
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say about what was read, as JSON values."""
+        return {
+            "formats": self.formats,
+            "left_out": self.left_out,
+            "withdrawn": self.withdrawn,
+            "taken": self.reads.taken(),
+        }
+
+    def add(self, summary: dict[str, Any]) -> None:
+        """Count what another reader has read."""
+        for name, count in summary["formats"].items():
+            self.formats[name] = self.formats.get(name, 0) + count
+        self.left_out += summary["left_out"]
+        self.withdrawn += summary["withdrawn"]
+        self.reads.take(summary["taken"])
+
+    def _of_place(self, place: Place) -> Iterator[Document]:
+        """The documents of a file or of every member of an archive: one that fails takes no other with it."""
+        where = place.path if place.path == "-" else Path(place.path)
+        try:
+            for source in formats.sources(where, on_left_out=self.left_out.append, unique_members=True):
+                called = source if place.called is None or "!" in source.name else replace(source, called=place.called)
+                try:
+                    yield from self._documents(called, alone=place.alone and source.name in (place.path, "<stdin>"))
+                except Exception as error:
+                    self.on_error(of_source(error, source))
+        except (FormatError, UnreadableError) as error:  # an archive that cannot be opened
+            self.on_error(error)
+
+    def _documents(self, source: Source, *, alone: bool) -> Iterator[Document]:
+        def open_watched() -> BinaryIO:
+            self._open = source.open()
+            return self._open
+
+        chosen = self._format(source)
+        self.formats[chosen.name] = self.formats.get(chosen.name, 0) + 1
+        options: dict[str, Any] = self.reads.options_of(chosen, alone=alone)
+        if chosen.name == "medline":
+            options["on_deleted"] = self._withdraw
+        try:
+            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error, **options)
+        finally:
+            self._open = None
+        self._behind += source.size or 0
+
+    def _withdraw(self, _: str) -> None:
+        self.withdrawn += 1
+
+    def _format(self, source: Source) -> Format:
+        try:
+            return self.reads.format_of(source)
+        except FormatError:
+            if source.name != "<stdin>" or json_records.keys(source.head()):
+                raise
+            return formats.get("text")
+
+
+@dataclass
+class Inputs(Reader):
+    """The documents behind the arguments, in order; with `texts` every argument is a text."""
+
+    arguments: Sequence[str]
+    texts: bool = False
+    _stems: UniqueStems = field(init=False)
 
     def __post_init__(self) -> None:
         if not self.texts:
@@ -118,12 +220,6 @@ class Inputs:
                 listing.update(what.encode("utf-8", "surrogateescape"))
         return listing.hexdigest()
 
-    @property
-    def done(self) -> int:
-        """Stored bytes that have been read."""
-        within = position(self._open) if self._open is not None and not self._open.closed else 0
-        return self._behind + within
-
     def documents(self) -> Iterator[Document]:
         """Every document, lazily."""
         texts = 0
@@ -131,52 +227,49 @@ class Inputs:
             if self._is_text(argument):
                 texts += 1
                 yield Document("text" if texts == 1 else f"text-{texts}", argument)
-                continue
-            places = files(argument, on_left_out=self.left_out.append, on_unread=self.on_error)
-            for path in ["-"] if argument == "-" else places:
-                yield from self._of_place(path)
+            elif argument == "-":
+                yield from self._of_place(Place("-", alone=True))
+            else:
+                for path in files(argument, on_left_out=self.left_out.append, on_unread=self.on_error):
+                    yield from self._of_place(self._place(path))
+
+    def stretches(self) -> list[Stretch]:
+        """The input files in groups that can be read apart; none where all is to be read as one: texts, pipes, one file, or little."""
+        if any(map(self._is_text, self.arguments)) or self.places() is None:
+            return []
+        found: list[Stretch] = []
+        places: list[Place] = []
+        left_out: list[str] = []
+        unread: list[BiomuxError] = []
+        told = size = weight = 0
+
+        def close() -> None:
+            found.append(Stretch(len(found), tuple(places), size, tuple(map(failure, unread[:told]))))
+            places.clear()
+            del unread[:told]
+
+        for argument in self.arguments:
+            for path in files(argument, on_left_out=left_out.append, on_unread=unread.append):
+                stored = stored_size(path)
+                more = stored * (4 if path.name.endswith(".gz") else 1)
+                if places and weight + more > STRETCH:
+                    close()
+                    size = weight = 0
+                places.append(self._place(path))
+                size, weight, told = size + stored, weight + more, len(unread)
+        told = len(unread)
+        close()
+        if len(found) < 2:
+            return []
+        self.left_out += left_out
+        return found
 
     def _is_text(self, argument: str) -> bool:
         return self.texts or is_text(argument)
 
-    def _of_place(self, path: Path | str) -> Iterator[Document]:
-        """The documents of a file or of every member of an archive: one that fails takes no other with it."""
-        try:
-            for source in formats.sources(path, on_left_out=self.left_out.append, unique_members=True):
-                try:
-                    yield from self._documents(self._stems.of(source))
-                except Exception as error:
-                    self.on_error(of_source(error, source))
-        except (FormatError, UnreadableError) as error:  # an archive that cannot be opened
-            self.on_error(error)
-
-    def _documents(self, source: Source) -> Iterator[Document]:
-        def open_watched() -> BinaryIO:
-            self._open = source.open()
-            return self._open
-
-        chosen = self._format(source)
-        self.formats[chosen.name] = self.formats.get(chosen.name, 0) + 1
-        alone = source.name in self.arguments or source.name == "<stdin>"
-        options: dict[str, Any] = self.reads.options_of(chosen, alone=alone)
-        if chosen.name == "medline":
-            options["on_deleted"] = self._withdraw
-        try:
-            yield from chosen.read(replace(source, open=open_watched), on_error=self.on_error, **options)
-        finally:
-            self._open = None
-        self._behind += source.size or 0
-
-    def _withdraw(self, _: str) -> None:
-        self.withdrawn += 1
-
-    def _format(self, source: Source) -> Format:
-        try:
-            return self.reads.format_of(source)
-        except FormatError:
-            if source.name != "<stdin>" or json_records.keys(source.head()):
-                raise
-            return formats.get("text")
+    def _place(self, path: Path) -> Place:
+        called = None if is_archive(path) or not path.is_file() else self._stems.of(of_path(path)).called
+        return Place(str(path), called, alone=str(path) in self.arguments)
 
 
 def _changed(path: Path) -> int:

@@ -18,16 +18,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
+from biomux.annotate import store
 from biomux.errors import AnnotateError, UsageError
-from biomux.files import InUseError, locked
-from biomux.formats import must_be_new, target
+from biomux.files import InUseError
+from biomux.formats import must_be_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ class Goal:
 
 def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
     """What a target's name and a format ask for. A folder (it exists, or its name ends in /) is filled with parts."""
-    path = Path(where)
+    path = store.place(where)
     if not where or not path.resolve().name:
         raise UsageError("BX002", f"cannot write to {where!r}", hint="name a file or a folder")
     folder = where.endswith(("/", os.sep)) or path.is_dir()
@@ -77,6 +77,13 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
             "BX001", "cannot use --gzip with a single output file", hint="give the file a name that ends in .gz"
         )
     chosen = for_entities(formats.get(format or "jsonl") if folder or format else _by_name(path))
+    if store.is_url(path) and chosen.write is None:
+        raise UsageError(
+            "BX120",
+            f"cannot write the format {chosen.name!r} to a URL: it consists of several files",
+            where=where,
+            hint="choose another format, for instance jsonl or parquet",
+        )
     parts = folder and chosen.write is not None
     return Goal(_real(path), chosen.name, parts, chosen.suffixes[0] + (".gz" if gzip else ""))
 
@@ -90,7 +97,7 @@ def for_entities(chosen: formats.Format) -> formats.Format:
     return chosen
 
 
-def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int) -> dict[str, Any]:
+def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int, stretches: int = 0) -> dict[str, Any]:
     """What decides the output's bytes, as JSON values."""
     return {
         "biomux": __version__,
@@ -102,6 +109,7 @@ def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int) 
         "--gzip": goal.suffix.endswith(".gz"),
         "--part-size": part_size,
         **{f"--{name}": value for name, value in settings.to_json().items()},
+        **({"stretches": stretches} if stretches else {}),
     }
 
 
@@ -122,9 +130,9 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False, over
         must_be_new(goal.path, overwrite=overwrite, folder=chosen.write is None, ours=chosen.files)
     if restart or goal.manifest.is_file():
         discard(goal)
-    fresh = goal.parts and not goal.path.exists()
+    fresh = goal.parts and not store.is_url(goal.path) and not goal.path.exists()
     try:
-        goal.work.mkdir(parents=goal.parts, exist_ok=True)
+        store.make_folder(goal.work, parents=goal.parts)
     except FileNotFoundError:
         raise UsageError("BX002", f"no such folder: {str(goal.path.parent)!r}", hint="create it first") from None
     with _held(goal):
@@ -132,15 +140,16 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False, over
         if kept.is_file():
             _must_be_same(noted(kept), described, goal)
         else:
-            with target(kept) as stream:
+            with store.target(kept) as stream:
                 stream.write(json.dumps(described, indent=1).encode() + b"\n")
         try:
             yield True
         finally:
             if goal.work.is_dir() and not goal.manifest.is_file() and not any(goal.work.glob("part-*")):
-                shutil.rmtree(goal.work, ignore_errors=True)
-                if fresh and not any(goal.path.iterdir()):
-                    goal.path.rmdir()
+                with suppress(OSError):
+                    store.remove([goal.work])
+                    if fresh and not any(goal.path.iterdir()):
+                        goal.path.rmdir()
 
 
 def begun_with(goal: Goal) -> str | None:
@@ -156,13 +165,13 @@ def begun_with(goal: Goal) -> str | None:
 
 def finishing(goal: Goal, output: Path) -> None:
     """Note what an output that is about to take its place looks like: should the run end right then, it is known as ours."""
-    with target(goal.work / FINISHING) as stream:
+    with store.target(goal.work / FINISHING) as stream:
         stream.write(json.dumps({"size": _size(output)}).encode() + b"\n")
 
 
 def finish(goal: Goal, described: dict[str, Any], *, tally: dict[str, Any], parts: list[dict[str, Any]]) -> None:
     """Note that the job is whole, and take away what was needed only until then."""
-    with target(goal.manifest) as stream:
+    with store.target(goal.manifest) as stream:
         manifest = {"job": described, "tally": tally, "parts": parts, "size": None if goal.parts else _size(goal.path)}
         stream.write(json.dumps(manifest, indent=1).encode() + b"\n")
     clear(goal)
@@ -171,11 +180,7 @@ def finish(goal: Goal, described: dict[str, Any], *, tally: dict[str, Any], part
 def clear(goal: Goal) -> None:
     """Take away what was needed only until the job was whole."""
     leftovers = [*goal.work.iterdir(), *(goal.path.glob(".part-*.part") if goal.parts else ())]
-    for leftover in leftovers:
-        if leftover.is_dir():
-            shutil.rmtree(leftover)
-        elif leftover.name != MANIFEST:
-            leftover.unlink(missing_ok=True)
+    store.remove(leftover for leftover in leftovers if leftover.name != MANIFEST)
 
 
 def discard(goal: Goal) -> None:
@@ -185,12 +190,10 @@ def discard(goal: Goal) -> None:
     with _held(goal):
         if goal.parts:
             for note in goal.work.glob("part-*.json"):
-                for part in goal.path.glob(f"{note.stem}.*"):
-                    part.unlink()
+                store.remove(goal.path.glob(f"{note.stem}.*"))
         if goal.manifest.is_file():
-            for name in _made(goal):
-                (goal.path / name).unlink(missing_ok=True)
-        shutil.rmtree(goal.work)
+            store.remove(goal.path / name for name in _made(goal))
+        store.remove([goal.work])
 
 
 def noted(path: Path, *keys: str) -> dict[str, Any]:
@@ -286,7 +289,10 @@ def _other_values(kept: dict[str, Any], described: dict[str, Any]) -> str:
     """The names of the values in which two jobs differ."""
     kept = {"--runtime": BEFORE, **kept}
     other = [name for name in {**kept, **described} if kept.get(name) != described.get(name)]
-    return ", ".join({"biomux": "version of Biomux"}.get(name, name) for name in other)
+    return ", ".join(
+        {"biomux": "version of Biomux", "stretches": "how the input files are grouped"}.get(name, name)
+        for name in other
+    )
 
 
 def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
@@ -303,7 +309,7 @@ def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -
 def _held(goal: Goal) -> Iterator[None]:
     """Nobody else works on it. The lock ends with the process, however that ends."""
     try:
-        with locked(goal.work):
+        with store.held(goal.work):
             yield
     except InUseError:
         raise AnnotateError(

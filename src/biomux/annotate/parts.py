@@ -38,15 +38,17 @@ class Part:
     reached: int = 0
     characters: int = 0
     """Characters of text in it: for progress."""
+    stretch: int | None = None
+    """Of an input that is read in stretches, the one in which it is part `index`."""
 
     @property
     def name(self) -> str:
         """What its files are called, without suffix.
 
-        >>> Part(7, b"").name
-        'part-00007'
+        >>> Part(7, b"").name, Part(7, b"", stretch=2).name
+        ('part-00007', 'part-00002-00007')
         """
-        return f"part-{self.index:05d}"
+        return f"part-{self.index:05d}" if self.stretch is None else f"part-{self.stretch:05d}-{self.index:05d}"
 
     @property
     def sha256(self) -> str:
@@ -66,6 +68,10 @@ class Failures:
     def add(self, document: Document, error: BiomuxError) -> None:
         """Keep the failure of a document."""
         self._kept.append(failure(error, document.id))
+
+    def extend(self, failures: Iterable[Failure]) -> None:
+        """Keep what was noted elsewhere."""
+        self._kept.extend(failures)
 
     def take(self) -> tuple[Failure, ...]:
         """All kept so far; they are kept no longer."""
@@ -91,8 +97,9 @@ def cut(
     characters: int = CHARACTERS,
     most: int = DOCUMENTS,
     reached: Callable[[], int] = lambda: 0,
+    stretch: int | None = None,
 ) -> Iterator[Part]:
-    """The parts of a stream of documents. At least one, even of nothing."""
+    """The parts of a stream of documents, which may be one `stretch` of several. At least one, even of nothing."""
     lines: list[bytes] = []
     size = index = 0
     for document in documents:
@@ -102,8 +109,8 @@ def cut(
             failures.add(document, error)
         size += len(document.text)
         if size >= characters or len(lines) >= most:
-            yield Part(index, b"".join(lines), failures.take(), reached(), size)
+            yield Part(index, b"".join(lines), failures.take(), reached(), size, stretch)
             lines, size, index = [], 0, index + 1
     left = failures.take()
     if lines or left or not index:
-        yield Part(index, b"".join(lines), left, reached(), size)
+        yield Part(index, b"".join(lines), left, reached(), size, stretch)

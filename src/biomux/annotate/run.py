@@ -8,27 +8,31 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biomux import formats
-from biomux.annotate import job
+from biomux.annotate import job, store, stretches
+from biomux.annotate.cutting import Reached, cut_inputs
 from biomux.annotate.inputs import is_text
-from biomux.annotate.parts import CHARACTERS, Failures, cut
+from biomux.annotate.parts import CHARACTERS, Failures
 from biomux.annotate.tally import JobTally
 from biomux.annotate.work import Work, done, write
 from biomux.annotate.workers import annotate_parts
 from biomux.engine.threads import usable_cores
 from biomux.errors import AnnotateError, FormatError, UsageError
-from biomux.formats import Loss, folder_target, target
+from biomux.formats import Loss, folder_target, of_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.annotate.inputs import Inputs
+    from biomux.annotate.inputs import Inputs, Stretch
     from biomux.annotate.job import Goal
+    from biomux.annotate.on_ray import OnRay
     from biomux.annotate.parts import Part
     from biomux.annotate.settings import Settings
+    from biomux.annotate.stretches import ShareDone
     from biomux.annotate.work import Done
     from biomux.document import Document
 
@@ -68,6 +72,7 @@ def run(
     settings: Settings,
     *,
     workers: int = 1,
+    cluster: OnRay | None = None,
     threads: int | None = None,
     part_size: int = CHARACTERS,
     restart: bool = False,
@@ -78,6 +83,7 @@ def run(
 ) -> JobTally:
     """Annotate the inputs into the goal. `threads` are those of each worker: by default all workers together take all cores.
 
+    The work is done by `workers`, processes of this machine, or on a `cluster`: the output is the same, and one resumes what the other began.
     `on_read` is told on the way, within a part too, about how many stored bytes have been annotated, and how many characters this run has read.
     """
     failures = Failures()
@@ -90,9 +96,14 @@ def run(
             where=str(goal.path),
             hint="leave out -o, and redirect the output",
         )
-    own = threads or max(1, usable_cores() // workers)
+    if str(goal.path).startswith("memory://") and (workers > 1 or cluster):
+        raise UsageError(
+            "BX001", "memory:// is this process's own: others cannot write there", hint="use one worker, or another URL"
+        )
+    own = threads or (cluster.threads if cluster else max(1, usable_cores() // workers))
+    found_stretches = inputs.stretches()
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
-    described = job.describe(inputs, settings, goal, part_size=part_size)
+    described = job.describe(inputs, settings, goal, part_size=part_size, stretches=len(found_stretches))
     with job.opened(goal, described, restart=restart, overwrite=overwrite) as needed:
         if not needed:
             try:
@@ -108,54 +119,65 @@ def run(
             threads=own,
             goal=goal.format,
         )
-        parts = cut(inputs.documents(), failures, characters=part_size, reached=lambda: inputs.done)
-        made: dict[int, Done] = {}
-        reached = _Reached(on_read)
+        made: dict[tuple[int, int], Done] = {}
 
-        def missing() -> Iterator[Part]:
-            for part in parts:
-                reached.cut(part)
-                found = done(part, work)
-                if found is None:
-                    yield part
-                elif found.of != part.sha256:
-                    raise _changed(part, goal)
-                else:
-                    made[part.index] = found
-                    listen(Step(found, reached.done(part), fresh=False))
+        def take(found: Done, reached: int, *, fresh: bool) -> None:
+            made[found.place] = found
+            listen(Step(found, reached, fresh))
 
-        for part, found in annotate_parts(missing(), work, workers=workers, on_read=reached.read):
-            made[found.index] = found
-            listen(Step(found, reached.done(part), fresh=True))
-        whole = [made[index] for index in range(len(made))]
-        return _finish(whole, goal, described, on_loss)
+        if cluster is not None and found_stretches:
+            _annotate_shares(inputs, found_stretches, work, cluster, take, part_size=part_size)
+        else:
+            reached = Reached(on_read)
+
+            def on_known(stretch: Stretch, known: ShareDone) -> None:
+                stored = reached.skip(stretch.size)
+                for part, _ in known.parts:
+                    take(part, stored, fresh=False)
+
+            parts = cut_inputs(inputs, found_stretches, failures, work, part_size=part_size, on_known=on_known)
+
+            def missing() -> Iterator[Part]:
+                for part in parts:
+                    reached.cut(part)
+                    found = done(part, work)
+                    if found is None:
+                        yield part
+                    elif found.of != part.sha256:
+                        raise _changed(part, goal)
+                    else:
+                        take(found, reached.done(part), fresh=False)
+
+            annotate = partial(annotate_parts, workers=workers) if cluster is None else cluster.annotate_parts
+            for part, found in annotate(missing(), work, on_read=reached.read):
+                take(found, reached.done(part), fresh=True)
+        return _finish([made[place] for place in sorted(made)], goal, described, on_loss)
 
 
-class _Reached:
-    """How far a run has come: stored bytes of the parts that are done, and of those that are being made by their share of characters."""
-
-    def __init__(self, on_read: Callable[[float, int], None]) -> None:
-        self._on_read = on_read
-        self._cut = self._done = self._characters = 0
-        self._bytes: dict[int, int] = {}
-        self._share: dict[int, float] = {}
-
-    def cut(self, part: Part) -> None:
-        """A part begins where the one before it ended."""
-        self._bytes[part.index], self._cut = part.reached - self._cut, part.reached
-
-    def read(self, part: Part, characters: int) -> None:
-        """More characters of a part were read."""
-        self._characters += characters
-        self._share[part.index] = min(1.0, self._share.get(part.index, 0.0) + characters / max(1, part.characters))
-        making = sum(self._bytes[index] * share for index, share in self._share.items())
-        self._on_read(self._done + making, self._characters)
-
-    def done(self, part: Part) -> int:
-        """A part is done; the stored bytes of all that are."""
-        self._share.pop(part.index, None)
-        self._done += self._bytes.pop(part.index)
-        return self._done
+def _annotate_shares(
+    inputs: Inputs,
+    found: list[Stretch],
+    work: Work,
+    cluster: OnRay,
+    take: Callable[..., None],
+    *,
+    part_size: int,
+) -> None:
+    """Annotate stretches on a cluster, which reads them too."""
+    tasks = (share for stretch in found for share in stretches.shares(stretch, inputs.reads, part_size=part_size))
+    missing: dict[int, int] = {}
+    reached = 0.0
+    for share, result in cluster.annotate_shares(tasks, work):
+        stretch = share.stretch
+        if stretch.index not in missing:
+            missing[stretch.index] = result.number
+            inputs.add(result.read)
+        missing[stretch.index] -= len(result.parts)
+        reached += stretch.size / share.of
+        for part, fresh in result.parts:
+            take(part, round(reached), fresh=fresh)
+    if len(missing) != len(found) or any(missing.values()):
+        raise AssertionError(f"parts are missing: {missing}")
 
 
 def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss: Callable[[Loss], None]) -> JobTally:
@@ -186,7 +208,7 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
 
     def documents() -> Iterator[Document]:
         for file in files:
-            yield from formats.read(file, format="jsonl")
+            yield from formats.read_source(of_bytes(str(file), file.read_bytes()), format="jsonl")
 
     if formats.get(goal.format).write is None:
         writer = formats.get(goal.format).write_folder
@@ -196,8 +218,8 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
             job.finishing(goal, folder)
         return
     joined = goal.work / "whole" / goal.path.name
-    joined.parent.mkdir(exist_ok=True)
-    with target(joined) as stream:
+    store.make_folder(joined.parent, parents=False)
+    with store.target(joined) as stream:
         if goal.format == "jsonl":
             for file in files:
                 with file.open("rb") as part:
@@ -205,7 +227,7 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
         else:
             write(documents(), stream, format=goal.format, on_loss=on_loss)
     job.finishing(goal, joined)
-    joined.replace(goal.path)
+    store.move(joined, goal.path)
 
 
 def _write_errors(whole: list[Done], goal: Goal) -> None:
@@ -213,7 +235,7 @@ def _write_errors(whole: list[Done], goal: Goal) -> None:
     if not any(part.failures for part in whole):
         goal.errors.unlink(missing_ok=True)
         return
-    with target(goal.errors) as stream:
+    with store.target(goal.errors) as stream:
         for part in whole:
             for failure in part.failures:
                 stream.write(json.dumps(failure).encode() + b"\n")

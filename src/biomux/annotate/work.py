@@ -10,16 +10,17 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux import formats
+from biomux.annotate import store
 from biomux.annotate.parts import Failures
 from biomux.annotate.tally import JobTally
-from biomux.formats import of_bytes, target
+from biomux.formats import of_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from biomux.annotate.parts import Failure, Part
     from biomux.annotate.settings import Settings
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Where parts go and how: the files to `folder`, the notes on each to `notes`; `suffix` ends in `.gz` for compressed parts.
+    """Where parts go and how: the files to `folder`, the notes on each to `notes`, both paths or URLs; `suffix` ends in `.gz` for compressed parts.
 
     `goal` is the format that the documents will have in the end: one that it cannot hold fails here, where it fails alone.
     """
@@ -56,6 +57,12 @@ class Done:
     tally: JobTally
     failures: tuple[Failure, ...]
     losses: dict[str, tuple[int, str, str]]
+    stretch: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands among all parts: its stretch, and where in that."""
+        return self.stretch or 0, self.index
 
 
 def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | None = None) -> Done:
@@ -71,8 +78,8 @@ def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | No
         tally.add(document)
     failed = (*part.failures, *failures.take())
     tally.failed = len(failed)
-    path = Path(work.folder) / f"{part.name}{work.suffix}"
-    with target(path) as stream:
+    path = store.place(work.folder) / f"{part.name}{work.suffix}"
+    with store.target(path) as stream:
         write(annotated, stream, format=work.format, on_loss=losses)
     content = path.read_bytes()
     made = Done(
@@ -84,8 +91,9 @@ def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | No
         tally,
         failed,
         losses.sums,
+        part.stretch,
     )
-    with target(_note(part, work)) as stream:
+    with store.target(_note(part, work)) as stream:
         stream.write(json.dumps(asdict(made) | {"tally": tally.to_json()}).encode() + b"\n")
     return made
 
@@ -94,7 +102,7 @@ def done(part: Part, work: Work) -> Done | None:
     """The part as it was made before, if its file is there and whole. Its `of` tells whether it was made of the same documents."""
     try:
         value = json.loads(_note(part, work).read_bytes())
-        if (Path(work.folder) / value["file"]).stat().st_size != value["size"]:
+        if (store.place(work.folder) / value["file"]).stat().st_size != value["size"]:
             return None
     except (FileNotFoundError, ValueError):
         return None
@@ -126,7 +134,7 @@ def _fitting(documents: list[Document], goal: str, failures: Failures) -> list[D
 
 
 def _note(part: Part, work: Work) -> Path:
-    return Path(work.notes) / f"{part.name}.json"
+    return store.place(work.notes) / f"{part.name}.json"
 
 
 @lru_cache(maxsize=1)

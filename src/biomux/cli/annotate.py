@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from biomux.annotate.inputs import Inputs
     from biomux.annotate.job import Goal
+    from biomux.annotate.on_ray import OnRay
     from biomux.annotate.settings import Settings
     from biomux.annotate.tally import JobTally
     from biomux.document import Document
@@ -153,6 +154,27 @@ def command(
             help="Threads per process, at most one per core. Default: the cores divided among the processes.",
         ),
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="WHERE",
+            help="Where to work: local, ray (a Ray cluster of this machine, or the one that RAY_ADDRESS names), or ray://HOST:10001. Needs -o.",
+        ),
+    ] = "local",
+    cpus_per_task: Annotated[
+        int, typer.Option("--cpus-per-task", metavar="N", min=1, help="CPUs, and threads, of each task on Ray.")
+    ] = 1,
+    in_flight: Annotated[
+        int | None,
+        typer.Option(
+            "--in-flight", metavar="N", min=1, help="Tasks given to Ray at a time. Default: two for each that can run."
+        ),
+    ] = None,
+    retries: Annotated[
+        int,
+        typer.Option("--retries", metavar="N", min=0, help="How often a task that was lost on Ray is given out again."),
+    ] = 3,
     runtime: Annotated[
         Literal["auto", "onnxruntime", "openvino"],
         typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
@@ -187,7 +209,10 @@ def command(
 
     With -o, the work is done in parts, by as many processes as --workers says. To resume a run that was stopped or killed, repeat the
     command: the result is the same to the byte. If OUT is a folder, the parts stay there. Repeating a finished command does nothing; any
-    other OUT that already exists is replaced only with --overwrite.
+    other OUT that already exists is replaced only with --overwrite. OUT can also be a URL such as s3://bucket/out/.
+
+    With --on ray the same parts are made on a Ray cluster (pip install 'biomux[ray]'), which must see INPUT and OUT under the same
+    paths. A run that was stopped on Ray can be resumed without it, and the other way round.
 
     A document or file that cannot be read, or that the output format cannot hold, is reported (with -o also in OUT.errors.jsonl) and the
     rest continues, unless you give --on-error stop. The exit code is 0 if everything was annotated, 3 if a document or file failed, and 2
@@ -198,6 +223,7 @@ def command(
         biomux annotate "Aspirin inhibits COX-2 in mice."
         biomux annotate abstracts/ --types gene,disease -o entities.jsonl
         biomux annotate 'pubmed/*.xml.gz' -o annotated/ --gzip --workers 4
+        biomux annotate 'pubmed/*.xml.gz' -o s3://bucket/annotated/ --format parquet --on ray://head:10001
         biomux annotate papers.csv --text title,abstract --id pmid -o entities.tsv
         biomux annotate corpus.pubtator --heads bc5cdr --threshold 0.5 -o corpus.bioc.xml
         zcat abstracts.xml.gz | biomux annotate - --format tsv | cut -f 5
@@ -230,16 +256,37 @@ def command(
             goal=goal(output, format, gzip=gzip),
             reading=(reads, as_text),
             shape=(workers, threads, part_size),
+            cluster=_cluster(on, cpus_per_task, in_flight, retries, workers=workers),
             begin=(restart, overwrite),
             on_error=on_error,
         )
     else:
-        if workers > 1:
-            raise UsageError("BX001", "--workers needs an output file or folder", hint="name one with -o")
+        if workers > 1 or on != "local":
+            asked = "--workers" if workers > 1 else "--on"
+            raise UsageError("BX001", f"{asked} needs an output file or folder", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
         failed = _stream(inputs, settings, way=way, reading=(reads, as_text), threads=threads, on_error=on_error)
     if failed:
         raise typer.Exit(FAILED)
+
+
+def _cluster(on: str, cpus: int, in_flight: int | None, retries: int, *, workers: int) -> OnRay | None:
+    """The cluster to work on; None for this machine's own processes."""
+    if on == "local":
+        if (cpus, in_flight, retries) != (1, None, 3):
+            raise UsageError(
+                "BX001", "--cpus-per-task, --in-flight and --retries are for a cluster", hint="add --on ray"
+            )
+        return None
+    if on != "ray" and not on.startswith("ray://"):
+        raise UsageError("BX001", f"--on must be local, ray or ray://HOST:PORT, got {on!r}")
+    if workers > 1:
+        raise UsageError(
+            "BX001", "cannot use --workers with --on ray", hint="leave it out: all CPUs of the cluster work"
+        )
+    from biomux.annotate.on_ray import OnRay
+
+    return OnRay(None if on == "ray" else on, cpus_per_task=cpus, in_flight=in_flight, retries=retries)
 
 
 def _stream(
@@ -297,6 +344,7 @@ def _job(
     goal: Goal,
     reading: tuple[ReadAs, bool],
     shape: tuple[int, int | None, int],
+    cluster: OnRay | None,
     begin: tuple[bool, bool],
     on_error: OnError,
 ) -> int:
@@ -309,7 +357,8 @@ def _job(
     inputs = Inputs(arguments, reads=reading[0], texts=reading[1])
     workers, threads, part_size = shape
     restart, overwrite = begin
-    threads = threads or max(1, usable_cores() // workers)
+    if cluster is None:
+        threads = threads or max(1, usable_cores() // workers)
     total = inputs.size()
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     _tell_imprecise(settings.left_out(), settings.query.precision or 0.0)
@@ -344,6 +393,7 @@ def _job(
             goal,
             settings,
             workers=workers,
+            cluster=cluster,
             threads=threads,
             part_size=part_size,
             restart=restart,

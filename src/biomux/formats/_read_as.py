@@ -10,7 +10,7 @@ from biomux import formats
 from biomux.errors import FormatError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from biomux.document import Document
     from biomux.formats import Format, Source
@@ -57,6 +57,14 @@ class ReadAs:
         options = _values(found, given)
         self._taken.update(options)
         return options
+
+    def taken(self) -> list[str]:
+        """The options that a format that was read has."""
+        return sorted(self._taken)
+
+    def take(self, names: Iterable[str]) -> None:
+        """Count options as taken: by another process that read with them."""
+        self._taken.update(names)
 
     def not_taken(self) -> str | None:
         """An option that no format that was read has."""
