@@ -5,15 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, ForwardRef
 
 import biomux
 from biomux import document, errors, formats
-from biomux.engine.annotator import Annotator
 from biomux.scoring import labels, numbers, relations, significance, spans
+from biomux.tagger import QueryOptions
 from biomux.training.trained_run import TrainedRun
 
-INTERNAL = {"Annotator.annotate_query", "Annotator.tag"}
+INTERNAL = {"Tagger.annotate_query", "Tagger.tag", "Tagger.of"}
 """Members without an underscore that other packages of Biomux use, and nobody else should."""
 
 SCORING = (
@@ -27,27 +27,64 @@ SCORING = (
 )
 
 
+STABILITY = """## Stability
+
+What this page lists is public, and so are the [commands](commands.md), the [error codes](errors.md), [Biomux JSON lines](jsonl.md) and [bundles](bundles.md). Tests hold
+the names in `biomux.__all__` and their parameters.
+
+Before a public name goes or changes its meaning, it works for at least one minor release with a `DeprecationWarning` that names what to use instead, and the changelog lists
+it under *Changed*. Until 1.0 a minor release (0.2, 0.3) may then break it; from 1.0 on only a major one. Parameters after the first are keyword-only, so new ones may appear among
+them at any time. Answers are not a part of this promise: they change with the model and the engine, and the changelog lists that as *Changed answers*.
+"""
+
+
 def page(head: str) -> str:
     """What programs import, by subject, below a page's first line."""
-    intro = "Import what is listed here; other modules may change between releases. All of it is typed.\n"
+    intro = (
+        "Import what is listed here; other modules may change between releases. All of it is typed. `import biomux` is enough: `biomux.formats`, "
+        "`biomux.corpora` and `biomux.scoring` are loaded when they are first used. [From Python](../how-to/python.md) shows how it is used.\n"
+    )
     parts = [f"{head}\n# Python API\n\n{intro}", "## Annotate\n", *_function("biomux.load", biomux.load)]
-    parts += _class("biomux.engine.annotator.Annotator", Annotator)
+    parts += _class("biomux.Tagger", biomux.Tagger)
+    parts += ["#### Options\n", _docstring(QueryOptions.__doc__), _options()]
+    parts += _class("biomux.SkipWarning", biomux.SkipWarning)
     parts += ["## Documents\n", _docstring(document.__doc__)]
-    for name in ("Document", "Span", "Relation", "Argument", "Passage", "Label", "Question", "Answer"):
+    for name in ("Document", "Entity", "Span", "Relation", "Argument", "Passage", "Label", "Question", "Answer"):
         parts += _class(f"biomux.{name}", getattr(biomux, name))
-    parts += ["## Formats\n", _docstring(formats.__doc__)]
-    for name in ("read", "write", "names", "get"):
+    parts.append("## Data frames\n")
+    for name in ("to_dataframe", "annotate_frame"):
+        parts += _function(f"biomux.{name}", getattr(biomux, name))
+    parts += ["## Formats\n", "### `biomux.formats`\n", _docstring(formats.__doc__)]
+    for name in ("read", "write"):
+        parts += _function(f"biomux.{name}", getattr(biomux, name))
+    for name in ("names", "get"):
         parts += _function(f"biomux.formats.{name}", getattr(formats, name))
-    for name in ("Format", "Loss", "LossWarning"):
+    for name in ("Format", "Loss"):
         parts += _class(f"biomux.formats.{name}", getattr(formats, name))
+    parts += _class("biomux.LossWarning", biomux.LossWarning)
     parts += ["## Train\n", *_function("biomux.train", biomux.train)]
     parts += _class("biomux.training.trained_run.TrainedRun", TrainedRun)
-    parts.append("## Scores\n\n[Scores](scores.md) explains the definitions.\n")
+    parts += ["## Corpora\n", "### `biomux.corpora`\n", _docstring(biomux.corpora.__doc__)]
+    parts += ["## Scores\n", "[Scores](scores.md) explains the definitions.\n"]
+    parts += ["### `biomux.scoring`\n", _docstring(biomux.scoring.__doc__)]
     for function in SCORING:
         parts += _function(f"{function.__module__}.{function.__name__}", function)
     parts += ["## Errors\n", *_class("biomux.BiomuxError", biomux.BiomuxError)]
     parts.append(f"```text\n{_tree_of(errors.__doc__)}\n```\n\n[Errors](errors.md) lists the codes.\n")
+    for name in biomux.__all__:
+        if name.endswith("Error") and name != "BiomuxError":
+            parts += _class(f"biomux.{name}", getattr(biomux, name))
+    parts.append(STABILITY)
     return "\n".join(parts)
+
+
+def _options() -> str:
+    """The keywords that a call may have, with their types."""
+    rows = "".join(
+        f"| `{name}` | `{_annotation(kind).replace('|', chr(92) + '|')}` |\n"
+        for name, kind in QueryOptions.__annotations__.items()
+    )
+    return f"| option | type |\n|---|---|\n{rows}"
 
 
 def _function(name: str, function: Any) -> list[str]:
@@ -56,19 +93,31 @@ def _function(name: str, function: Any) -> list[str]:
 
 def _class(name: str, kind: type[Any]) -> list[str]:
     parts = [f"### `{name}`\n"]
-    if is_dataclass(kind) and kind is not Annotator:  # one that users make themselves
+    if is_dataclass(kind) and kind is not biomux.Tagger:  # one that users make themselves
         parts.append(f"```text\n{name}{_signature(kind)}\n```\n")
     parts.append(_docstring(kind.__doc__))
-    for member, value in vars(kind).items():
+    for member, value in _members(kind).items():
         title = f"{kind.__name__}.{member}"
         if (member.startswith("_") and member != "__call__") or title in INTERNAL:
             continue
+        called = kind.__name__.lower() + ("" if member == "__call__" else f".{member}")
         if isinstance(value, property):
             parts += [f"#### `{title}`\n", _docstring(value.__doc__)]
+        elif isinstance(value, classmethod):
+            made = getattr(kind, member)
+            parts += [f"#### `{title}`\n", f"```text\n{title}{_signature(made)}\n```\n", _docstring(made.__doc__)]
         elif inspect.isfunction(value):
-            called = kind.__name__.lower() + ("" if member == "__call__" else f".{member}")
             parts += [f"#### `{title}`\n", f"```text\n{called}{_signature(value)}\n```\n", _docstring(value.__doc__)]
     return parts
+
+
+def _members(kind: type[Any]) -> dict[str, Any]:
+    """What a class and those of Biomux that it is made from define, its own first."""
+    members: dict[str, Any] = {}
+    for one in kind.__mro__:
+        if one.__module__.startswith("biomux."):
+            members = {**members, **{name: value for name, value in vars(one).items() if name not in members}}
+    return members
 
 
 def _signature(function: Any) -> str:
@@ -92,6 +141,8 @@ def _signature(function: Any) -> str:
 
 
 def _annotation(annotation: Any) -> str:
+    if isinstance(annotation, ForwardRef):
+        return annotation.__forward_arg__
     return annotation.strip("'\"") if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 

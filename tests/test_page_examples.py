@@ -29,7 +29,7 @@ BLOCK = re.compile(r"(?P<before>^[^\n]*\n)?^```(?P<language>[\w-]*)\n(?P<code>.*
 INLINE = re.compile(r"`(biomux [a-z][^`\n]*)`")
 SHELL = {"sh", "console"}
 RUN = {*SHELL, "python", "pycon"}
-LANGUAGES = {*RUN, "yaml", "toml", "json", "text"}
+LANGUAGES = {*RUN, "yaml", "toml", "json", "text", "r"}
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="needs the source tree, not the installed package")
 

@@ -1,40 +1,113 @@
-"""Biomux: read biomedical text once, answer many questions about it."""
+"""Biomux: read biomedical text once, answer many questions about it.
+
+    import biomux
+
+    tagger = biomux.load()
+    for entity in tagger("Aspirin inhibits COX-2.").entities:
+        print(entity.text, entity.type, entity.score)
+
+What `__all__` lists is public. The rest of it is loaded when it is first asked for, so that `import biomux` takes no time.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from biomux import privacy
-from biomux.document import Answer, Argument, Document, Label, Passage, Question, Relation, Span
-from biomux.errors import BiomuxError
+from biomux.document import Answer, Argument, Document, Entity, Label, Passage, Question, Relation, Span
+from biomux.errors import (
+    AnnotateError,
+    BiomuxError,
+    BundleError,
+    CorpusError,
+    DocumentError,
+    FormatError,
+    RecipeError,
+    ScoreError,
+    TrainingError,
+    UnreadableError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import Any
 
+    from biomux import corpora, formats, scoring
     from biomux.engine.annotator import Annotator
+    from biomux.formats import LossWarning, read, write
+    from biomux.frames import annotate_frame, to_dataframe
     from biomux.recipes.schema import Recipe
+    from biomux.tagger import SkipWarning, Tagger
     from biomux.training.trained_run import TrainedRun
 
 privacy.disable_telemetry()
 
 __version__ = "0.1.0"
 
+LAZY = {
+    "LossWarning": "biomux.formats",
+    "SkipWarning": "biomux.tagger",
+    "Tagger": "biomux.tagger",
+    "annotate_frame": "biomux.frames",
+    "corpora": "",
+    "formats": "",
+    "read": "biomux.formats",
+    "scoring": "",
+    "to_dataframe": "biomux.frames",
+    "write": "biomux.formats",
+}
+"""Public names that are loaded when they are first asked for, and the module that has them; none for a module of that name itself."""
+
 __all__ = [
+    "AnnotateError",
     "Answer",
     "Argument",
     "BiomuxError",
+    "BundleError",
+    "CorpusError",
     "Document",
+    "DocumentError",
+    "Entity",
+    "FormatError",
     "Label",
+    "LossWarning",
     "Passage",
     "Question",
+    "RecipeError",
     "Relation",
+    "ScoreError",
+    "SkipWarning",
     "Span",
+    "Tagger",
+    "TrainingError",
+    "UnreadableError",
+    "UsageError",
     "__version__",
+    "annotate_frame",
+    "corpora",
+    "formats",
     "load",
+    "read",
+    "scoring",
+    "to_dataframe",
     "train",
+    "write",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LAZY:
+        raise AttributeError(f"module 'biomux' has no attribute {name!r}")
+    module = LAZY[name]
+    found = getattr(import_module(module), name) if module else import_module(f"biomux.{name}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *LAZY})
 
 
 def load(
@@ -43,35 +116,38 @@ def load(
     threads: int | None = None,
     budget: int | None = None,
     runtime: str = "auto",
-) -> Annotator:
-    """An annotator: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
+) -> Tagger:
+    """A tagger: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
 
     A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime
     (which `auto` is too) or openvino. `threads` and `budget`, the tokens of a
     batch, are the engine's own choice unless given: they change the speed and no answer.
 
     >>> tagger = load()                                               # doctest: +SKIP
-    >>> [span.type for span in tagger("Aspirin causes ulcers.").spans]  # doctest: +SKIP
-    ['chemical', 'disease']
+    >>> [entity.text for entity in tagger("Aspirin causes ulcers.").entities]  # doctest: +SKIP
+    ['Aspirin', 'ulcers']
     """
     from dataclasses import replace
 
-    if budget is not None:
-        if not isinstance(budget, int) or budget < 1:
-            from biomux.errors import UsageError
-
-            raise UsageError(
-                "BX001", f"budget must be at least 1 token, got {budget!r}", hint="leave it out for the default"
-            )
-        return replace(load(path_or_name, threads=threads, runtime=runtime), budget=budget)
     from biomux.engine import load as engine
+    from biomux.tagger import Tagger, origin_of
 
+    if budget is not None and (not isinstance(budget, int) or budget < 1):
+        raise UsageError(
+            "BX001", f"budget must be at least 1 token, got {budget!r}", hint="leave it out for the default"
+        )
     folder = engine.find(path_or_name)
     if (folder / "manifest.json").exists() or not (folder / "model.json").exists():
-        return engine.load(folder, threads=threads, runtime=runtime)
-    if runtime != "auto":
-        from biomux.errors import UsageError
+        annotator = engine.load(folder, threads=threads, runtime=runtime)
+    else:
+        annotator = _load_run(folder, threads=threads, runtime=runtime)
+    shipped = folder.name if folder == engine.shipped_folder(folder.name) else None
+    tagger = Tagger.of(annotator, origin_of(folder, shipped, threads=threads, runtime=runtime))
+    return tagger if budget is None else replace(tagger, budget=budget)
 
+
+def _load_run(folder: Path, *, threads: int | None, runtime: str) -> Annotator:
+    if runtime != "auto":
         raise UsageError(
             "BX001",
             f"this is a run, and runs are annotated with torch, not {runtime}",
@@ -81,8 +157,6 @@ def load(
     try:
         from biomux.training.load_run import load_run
     except ModuleNotFoundError as error:
-        from biomux.errors import UsageError
-
         raise UsageError(
             "BX003",
             f"this is a run, and to load it the package {error.name!r} is needed",

@@ -554,6 +554,16 @@ CODES: dict[str, Entry] = {
         "`--cpus-per-task` asks for more CPUs than any node has.",
         "Lower `--cpus-per-task`, or start a larger node.",
     ),
+    "BX640": Entry(
+        "a pickled tagger does not find its bundle as it was",
+        "The folder now holds another bundle, or the other machine has another version of Biomux, whose bundle differs.",
+        "Use the same bundle everywhere, or load the tagger where it is used with `biomux.load(PATH)`.",
+    ),
+    "BX641": Entry(
+        "a data frame cannot be annotated",
+        "It is not of pandas, Polars or Arrow, or a column that is named is not there, is there twice, or would be overwritten.",
+        'Convert it, or name the column with the texts: `biomux.annotate_frame(frame, text="abstract")`.',
+    ),
     "BX701": Entry(
         "documents are on one side of a score and not on the other",
         "The two sides come from different splits, or documents without entities were left out.",

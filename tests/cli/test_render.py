@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from biomux.cli.ui import render
-from biomux.document import Document, Span
+from biomux.document import Document, Span, colours
 
 TEXT = "mutations of breast cancer 1 gene in mice"
 SPANS = (Span(13, 26, "disease"), Span(13, 33, "gene"), Span(37, 41, "species"))
@@ -122,7 +122,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("colour", sorted({*render.COLOURS.values(), *render.OTHERS}))
+@pytest.mark.parametrize("colour", sorted({*colours.COLOURS.values(), *colours.OTHERS}))
 def test_a_colour_can_be_read_on_black_and_on_white(colour: str) -> None:
     light = luminance(colour)
     assert 1.05 / (light + 0.05) >= 3
@@ -130,5 +130,5 @@ def test_a_colour_can_be_read_on_black_and_on_white(colour: str) -> None:
 
 
 def test_a_type_always_has_the_same_colour() -> None:
-    assert render.colour("cell_line") == render.colour("Cell line") == render.COLOURS["cell line"]
-    assert render.colour("Regulon-operon") == render.colour("Regulon-operon")
+    assert colours.colour("cell_line") == colours.colour("Cell line") == colours.COLOURS["cell line"]
+    assert colours.colour("Regulon-operon") == colours.colour("Regulon-operon")

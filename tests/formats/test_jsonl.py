@@ -14,9 +14,9 @@ from strategies import ODD_NAMES, TEXT, documents
 
 from biomux import formats
 from biomux.document import Argument, Document, Label, Question, Relation, Span
+from biomux.document.record_read import _FIELDS
 from biomux.errors import FormatError
 from biomux.formats import jsonl
-from biomux.formats._record_read import _FIELDS
 
 SPECIFICATION = Path(__file__).parents[2] / "docs" / "reference" / "jsonl.md"
 

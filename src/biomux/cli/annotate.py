@@ -67,7 +67,7 @@ def command(
             "--format",
             "--to",
             metavar="FORMAT",
-            help="Output format; tsv is a table of entities. Recognised by OUT's suffix if not given.",
+            help="Output format; tsv is a table of entities, html a page to read. Recognised by OUT's suffix if not given.",
             autocompletion=complete_format,
         ),
     ] = None,
@@ -226,6 +226,7 @@ def command(
         biomux annotate 'pubmed/*.xml.gz' -o s3://bucket/annotated/ --format parquet --on ray://head:10001
         biomux annotate papers.csv --text title,abstract --id pmid -o entities.tsv
         biomux annotate corpus.pubtator --heads bc5cdr --threshold 0.5 -o corpus.bioc.xml
+        biomux annotate abstract.txt --format html -o abstract.html
         zcat abstracts.xml.gz | biomux annotate - --format tsv | cut -f 5
     """
     from biomux.annotate.job import goal

@@ -4,5 +4,5 @@
 (`onnx_session`, `openvino_session`) and decoding; `query` says what a call asks for, and `entity_types` merges what several heads say into the types that users know
 and decides which of two overlapping entities stays.
 
-Public: `biomux.load` and the `Annotator` that it returns.
+Public: `biomux.load` and the `Tagger` that it returns, an `Annotator` for plain texts (`biomux.tagger`).
 """

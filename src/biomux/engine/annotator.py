@@ -81,7 +81,7 @@ class Annotator:
         parts.append(getattr(self.session, "runtime", type(self.session).__name__))
         if (threads := getattr(self.session, "at_once", None)) is not None:
             parts.append(_number(threads, "thread"))
-        return f"<Annotator{name}: {', '.join(parts)}>"
+        return f"<{type(self).__name__}{name}: {', '.join(parts)}>"
 
     @property
     def heads(self) -> tuple[str, ...]:

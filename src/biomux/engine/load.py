@@ -45,13 +45,18 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in root.glob(f"*/{reader.MANIFEST}")))
 
 
+def shipped_folder(name: str) -> Path:
+    """Where a shipped bundle of that name is, if there is one."""
+    return Path(str(resources.files("biomux") / "bundles" / name))
+
+
 def find(path_or_name: str | Path | None = None) -> Path:
     """The folder of a bundle. What names an existing folder is that folder; anything else is the name of a shipped bundle."""
     name = SHIPPED if path_or_name is None else str(path_or_name)
     if path_or_name is not None and Path(path_or_name).exists():
         return Path(path_or_name)
     if _NAME.fullmatch(name) and name in shipped():
-        return Path(str(resources.files("biomux") / "bundles" / name))
+        return shipped_folder(name)
     if path_or_name is None:
         raise BundleError(
             "BX501",

@@ -115,6 +115,7 @@ FORMATS: dict[str, str] = {
     "brat": "biomux.formats.brat",
     "conll": "biomux.formats.conll",
     "pubtator": "biomux.formats.pubtator",
+    "html": "biomux.formats.html",
     "json": "biomux.formats.json_records",
     "lines": "biomux.formats.text_lines",
     "text": "biomux.formats.text",

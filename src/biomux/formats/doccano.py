@@ -14,11 +14,11 @@ import re
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from biomux.document import Argument, Document, Label, Relation, Span
+from biomux.document.record_write import as_json
 from biomux.errors import FormatError, UsageError
 from biomux.formats._fields import build, field, name_of, of_kind, optional, to_json
 from biomux.formats._format import Feature, Format, Loss, report_losses, stop
 from biomux.formats._json_lines import values
-from biomux.formats._record_write import as_json
 from biomux.formats._utf16 import from_utf16
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, BinaryIO, get_args
 
+from biomux.document.record_read import MalformedError, document_of
+from biomux.document.record_write import record
 from biomux.errors import DocumentError, FormatError
 from biomux.formats._format import Feature, Format, Loss
 from biomux.formats._json_lines import values
-from biomux.formats._record_read import MalformedError, document_of
-from biomux.formats._record_write import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -25,11 +25,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Argument, Document, Label, Relation, Span
+from biomux.document.record_write import as_json
 from biomux.errors import FormatError
 from biomux.formats._fields import build, field, name_of, of_kind, optional, strings, to_json
 from biomux.formats._format import Feature, Format, Loss, report_losses, stop
 from biomux.formats._json_array import items
-from biomux.formats._record_write import as_json
 from biomux.formats._utf16 import from_utf16
 
 if TYPE_CHECKING:

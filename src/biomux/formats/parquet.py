@@ -15,10 +15,10 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO, get_args
 
+from biomux.document.record_read import VERSION, MalformedError, document_of
+from biomux.document.record_write import record
 from biomux.errors import DocumentError, FormatError, UsageError
 from biomux.formats._format import Feature, Format, Loss, stop
-from biomux.formats._record_read import VERSION, MalformedError, document_of
-from biomux.formats._record_write import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

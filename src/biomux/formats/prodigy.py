@@ -14,11 +14,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from biomux.document import Document, Label, Range, Span
+from biomux.document.record_write import as_json
 from biomux.errors import FormatError
 from biomux.formats._fields import build, field, name_of, of_kind, optional, to_json
 from biomux.formats._format import Feature, Format, Loss, report_losses, stop
 from biomux.formats._json_lines import values
-from biomux.formats._record_write import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -23,14 +23,13 @@ from biomux.tasks import restored
 from biomux.training import run as runs
 from biomux.training.development_scores import predict
 from biomux.training.encoders.availability import at_hand
-from biomux.training.load_run import load_run
 from biomux.training.task_documents import Library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from biomux.engine.annotator import Annotator
     from biomux.recipes.schema import Recipe
+    from biomux.tagger import Tagger
     from biomux.tasks.task import Scores
 
 
@@ -51,9 +50,11 @@ class TrainedRun:
         """The development scores of the best weights, as in `scores.json`."""
         return RunFolder(self.path).scores
 
-    def load(self, *, threads: int | None = None) -> Annotator:
-        """The annotator of the best weights, with torch behind it."""
-        return load_run(self.path, threads=threads)
+    def load(self, *, threads: int | None = None) -> Tagger:
+        """The tagger of the best weights, with torch behind it."""
+        from biomux import load
+
+        return load(self.path, threads=threads)
 
     def evaluate(self, split: str = "test", *, limit: int | None = None) -> dict[str, Scores]:
         """The scores of each task on a split of its own corpus, for at most `limit` documents. Tasks whose corpus lacks the split are left out."""

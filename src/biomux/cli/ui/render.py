@@ -12,10 +12,11 @@ Plain, a mention is `[breast cancer|disease]`, and nested ones nest.
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from biomux.document.colours import colour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,34 +25,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Span
 
-COLOURS = {
-    "gene": "#3b78d8",
-    "protein": "#3b78d8",
-    "dna": "#5f6fd0",
-    "rna": "#7a66d6",
-    "chemical": "#2c8a3d",
-    "disease": "#d1453b",
-    "cancer": "#c2416b",
-    "species": "#b0660f",
-    "strain": "#96720e",
-    "cell line": "#148585",
-    "cell type": "#1f7fa8",
-    "tissue": "#a3539f",
-    "anatomy": "#8f5fb0",
-    "organ": "#b54f8a",
-    "cellular component": "#5b8524",
-}
-"""Colours of plain types, each readable on black and on white."""
-
-OTHERS = ("#a3539f", "#148585", "#b0660f", "#3b78d8", "#c2416b", "#5b8524", "#7a66d6", "#96720e", "#1f7fa8", "#d1453b")
-
 LINE = "─"
-
-
-def colour(type_: str) -> str:
-    """The colour of a type: the same in every document and every run."""
-    name = type_.lower().replace("_", " ").replace("-", " ")
-    return COLOURS.get(name) or OTHERS[zlib.crc32(name.encode("utf-8", "replace")) % len(OTHERS)]
 
 
 def plain(document: Document) -> str:

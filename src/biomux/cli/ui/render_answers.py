@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from biomux.cli.ui.render import colour, visible, wrapped
+from biomux.cli.ui.render import visible, wrapped
+from biomux.document.colours import colour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from biomux.document.record_read import VERSION
 from biomux.errors import FormatError
-from biomux.formats._record_read import VERSION
 
 if TYPE_CHECKING:
-    from biomux.document import Answer, Argument, Document, Label, Passage, Question, Relation, Span
+    from biomux.document.document import Document
+    from biomux.document.parts import Answer, Argument, Label, Passage, Question, Relation, Span
 
 MAX_DEPTH = 100
 """How deep lists and objects in `metadata` and `extra` may lie in one another."""

@@ -1,13 +1,4 @@
-"""The document: a text and everything known about it.
-
-Offsets are characters (Unicode code points, as Python counts them), half-open, over `Document.text`. Nothing here moves or
-loses a character: `document.text[span.start:span.end]` is always the mention (of a discontinuous span: what its fragments
-enclose; `Document.mention` joins the fragments).
-
->>> document = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
->>> [document.mention(span) for span in document.spans]
-['Aspirin', 'ulcers']
-"""
+"""The document itself, and the checks that it makes of its parts."""
 
 from __future__ import annotations
 
@@ -15,196 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from biomux import values
+from biomux.document.parts import Answer, Entity, Label, Passage, Question, Range, Relation, Span
 from biomux.errors import DocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Range = tuple[int, int]
-"""Start and end, in characters, end exclusive."""
+    from spacy.language import Language
+    from spacy.tokens import Doc
 
-_TEXT, _NAME, _PLACE, _SCORE = map(values.maybe, (values.text, values.name, values.offset, values.number))
-_NAMES = values.several(values.text, "strings")
-_KINDS = ("span", "concept", "relation")
 _NOTHING: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A mention of a type at a place; several fragments if it is discontinuous.
-
-    `start` and `end` enclose all fragments; `fragments` is empty for an ordinary, contiguous mention. `head` names who said it
-    and `score` how sure that was; both are None for gold annotations. `id` is what relations point at; it need not be there
-    otherwise. `extra` keeps what a format says beyond that (brat attributes, BioC infons), as JSON values.
-    """
-
-    start: int
-    end: int
-    type: str
-    score: float | None = None
-    head: str | None = None
-    identifiers: tuple[str, ...] = ()
-    fragments: tuple[Range, ...] = ()
-    id: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        # Written out, and not a loop over the fields: hundreds of thousands of spans are made.
-        if (
-            type(self.start) is int
-            and type(self.end) is int
-            and type(self.type) is str
-            and (self.score is None or type(self.score) is float)
-            and (self.head is None or type(self.head) is str)
-            and (self.id is None or type(self.id) is str)
-            and self.fragments is _NOTHING
-            and type(self.identifiers) is tuple
-            and type(self.extra) is dict
-        ):
-            for identifier in self.identifiers:
-                if type(identifier) is not str:
-                    break
-            else:
-                return
-        values.settle(
-            self,
-            start=values.offset,
-            end=values.offset,
-            type=values.text,
-            score=_SCORE,
-            head=_TEXT,
-            identifiers=_NAMES,
-            fragments=values.ranges,
-            id=_NAME,
-            extra=values.mapping,
-        )
-
-    @property
-    def ranges(self) -> tuple[Range, ...]:
-        """The fragments, or the whole span as its only one."""
-        return self.fragments or ((self.start, self.end),)
-
-    def overlaps(self, other: Span) -> bool:
-        """Whether both cover a common character of the text between their ends."""
-        return self.start < other.end and other.start < self.end
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One end of a relation: a span's id, a concept identifier, or another relation's id."""
-
-    role: str
-    target: str
-    kind: Literal["span", "concept", "relation"] = "span"
-
-    def __post_init__(self) -> None:
-        if type(self.role) is not str or type(self.target) is not str or self.kind not in _KINDS:
-            values.settle(self, role=values.text, target=values.name, kind=_kind)
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A typed link between spans (or, in PubTator, between concepts of the document)."""
-
-    type: str
-    arguments: tuple[Argument, ...]
-    score: float | None = None
-    head: str | None = None
-    id: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        if (
-            type(self.type) is str
-            and values.are(self.arguments, Argument)
-            and (self.score is None or type(self.score) is float)
-            and (self.head is None or type(self.head) is str)
-            and (self.id is None or type(self.id) is str)
-            and type(self.extra) is dict
-        ):
-            return
-        arguments = values.several(values.one_of(Argument), "arguments")
-        values.settle(
-            self,
-            type=values.text,
-            arguments=arguments,
-            score=_SCORE,
-            head=_TEXT,
-            id=_NAME,
-            extra=values.mapping,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A stretch of the text with a role: title, abstract, a section, a caption."""
-
-    start: int
-    end: int
-    kind: str
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        if not (
-            type(self.start) is int and type(self.end) is int and type(self.kind) is str and type(self.extra) is dict
-        ):
-            values.settle(self, start=values.offset, end=values.offset, kind=values.text, extra=values.mapping)
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A class, or a number in `value`, said of the whole document, or of `start`..`end` of it (both or neither given)."""
-
-    name: str
-    value: float | None = None
-    start: int | None = None
-    end: int | None = None
-    score: float | None = None
-    head: str | None = None
-
-    def __post_init__(self) -> None:
-        values.settle(self, name=values.text, value=_SCORE, start=_PLACE, end=_PLACE, score=_SCORE, head=_TEXT)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer to a question; with its place (both ends or neither) where it stands in the text.
-
-    `text` is the answer as it was given; whether it equals the text at its place is for the format that reads it to check.
-    """
-
-    text: str
-    start: int | None = None
-    end: int | None = None
-    score: float | None = None
-    head: str | None = None
-
-    def __post_init__(self) -> None:
-        values.settle(self, text=values.text, start=_PLACE, end=_PLACE, score=_SCORE, head=_TEXT)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question about the document. Each of `answers` is right on its own, unless `kind` is "list"."""
-
-    id: str
-    text: str
-    answers: tuple[Answer, ...] = ()
-    kind: str = "factoid"
-    impossible: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        answers = values.several(values.one_of(Answer), "answers")
-        values.settle(
-            self,
-            id=values.name,
-            text=values.text,
-            answers=answers,
-            kind=values.text,
-            impossible=values.truth,
-            extra=values.mapping,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +51,69 @@ class Document:
         """The text of a contiguous span; of a discontinuous one, its fragments joined by a blank."""
         return " ".join(self.text[start:end] for start, end in span.ranges)
 
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """The spans with their texts, in reading order; of those that begin together the longest first."""
+        return tuple(
+            Entity(
+                self.mention(span),
+                span.type,
+                span.start,
+                span.end,
+                span.score,
+                span.head,
+                span.identifiers,
+                span.fragments,
+            )
+            for span in sorted(self.spans, key=lambda span: (span.start, -span.end))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that Biomux JSON lines has for the document (docs/reference/jsonl.md): everything, as plain values.
+
+        >>> Document("1", "TP53", spans=(Span(0, 4, "gene"),)).to_dict()
+        {'biomux': 1, 'id': '1', 'text': 'TP53', 'spans': [{'start': 0, 'end': 4, 'type': 'gene'}]}
+        """
+        from biomux.document.record_read import plain
+        from biomux.document.record_write import record
+
+        fields: dict[str, Any] = plain(record(self))
+        return fields
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Document:
+        """The document of such an object, checked as a line of a file is; the version may be missing.
+
+        >>> Document.from_dict({"id": "1", "text": "TP53"}).text
+        'TP53'
+        """
+        from biomux.document.record_read import of_dict
+
+        return of_dict(fields)
+
+    def to_html(self, *, title: str | None = None) -> str:
+        """One whole page that shows the document, and needs no other file: entities underlined, relations and labels listed."""
+        from biomux.document.html import page
+
+        return page([self], title=title or f"Document {self.id}")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from biomux.document.html import excerpt
+
+        return excerpt(self)
+
+    def to_spacy(self, nlp: Language, *, key: str = "biomux", align: Literal["split", "expand"] = "split") -> Doc:
+        """The document as a spaCy `Doc` of that pipeline's tokenizer, with all entities in `doc.spans[key]` and one layer of them in `doc.ents`.
+
+        Where an entity begins or ends within a token, `align="split"` splits the token, so that offsets stay exact; `"expand"` leaves the tokens
+        as they are and takes in whole ones. `doc.ents` has the longest of entities that overlap: annotate with `resolve=True` to have them chosen by type.
+        No other component of the pipeline is run.
+        """
+        from biomux.document.spacy_doc import make
+
+        return make(self, nlp, key=key, align=align)
+
     def to_hf(self) -> list[dict[str, Any]]:
         """The spans as Hugging Face's token-classification pipeline gives them.
 
@@ -258,12 +132,6 @@ class Document:
         ]
 
 
-def _kind(value: object) -> object:
-    if value not in _KINDS:
-        raise TypeError("span, concept or relation")
-    return value
-
-
 _CHECKS: dict[str, values.Check] = {
     "id": values.name,
     "text": values.text,
@@ -273,7 +141,7 @@ _CHECKS: dict[str, values.Check] = {
     "spans": values.several(values.one_of(Span), "spans"),
     "relations": values.several(values.one_of(Relation), "relations"),
     "labels": values.several(values.one_of(Label), "labels"),
-    "pair": _TEXT,
+    "pair": values.maybe(values.text),
     "questions": values.several(values.one_of(Question), "questions"),
     "coverage": values.maybe(values.ranges),
     "metadata": values.mapping,

@@ -1,0 +1,27 @@
+"""The document: a text and everything known about it.
+
+Offsets are characters (Unicode code points, as Python counts them), half-open, over `Document.text`. Nothing here moves or
+loses a character: `document.text[span.start:span.end]` is always the mention (of a discontinuous span: what its fragments
+enclose; `Document.mention` joins the fragments).
+
+>>> document = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
+>>> [(entity.text, entity.type) for entity in document.entities]
+[('Aspirin', 'chemical'), ('ulcers', 'disease')]
+"""
+# `document` has the class, `parts` what it is made of, `record_read` and `record_write` its JSON object, `html` its page, `spacy_doc` its shape in spaCy.
+
+from biomux.document.document import Document
+from biomux.document.parts import Answer, Argument, Entity, Label, Passage, Question, Range, Relation, Span
+
+__all__ = [
+    "Answer",
+    "Argument",
+    "Document",
+    "Entity",
+    "Label",
+    "Passage",
+    "Question",
+    "Range",
+    "Relation",
+    "Span",
+]
