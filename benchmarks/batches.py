@@ -26,6 +26,7 @@ from biomux.engine import load, packing
 from biomux.engine.bundle import reader
 from biomux.engine.session import by_head, inputs
 from biomux.engine.threads import usable_cores
+from biomux.tasks.examples import ModelInput
 from biomux.text import sentences, tokens
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def padding(annotator: Annotator, texts: Sequence[str]) -> tuple[int, float, flo
     """Windows, tokens a window, and the share of padding in the batches of texts; sentences beyond the encoder's limit left out."""
     cut = [one for text in texts for one in tokens.split(annotator.tokenizer, text, sentences.split(text))]
     cut = [one for one in cut if 0 < len(one) <= annotator.limit]
-    batches = packing.pack(cut, specials=annotator.specials, budget=annotator.budget)
+    batches = packing.pack([ModelInput(one) for one in cut], specials=annotator.specials, budget=annotator.budget)
     laid = [(int(one.mask.sum()), one.ids.size) for one in batches]
     real, whole = (sum(column) for column in zip(*laid, strict=True))
     return len(cut), real / len(cut), 1 - real / whole

@@ -22,9 +22,9 @@ from biomux.engine import threads as all_threads
 from biomux.engine.bundle import reader as bundles
 from biomux.engine.bundle.verify import TEXTS
 from biomux.engine.packing import pack
+from biomux.tasks.text_inputs import cut_to_windows
 from biomux.text import sentences
 from biomux.text import tokens as text_tokens
-from biomux.text.windows import windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
     from biomux.engine.packing import Batch
     from biomux.engine.session import Session
-    from biomux.text.tokens import Tokens
 
 
 class TimedSession:
@@ -186,12 +185,7 @@ def _stages(annotator: Annotator, documents: Sequence[Document]) -> dict[str, fl
         for token in text_tokens.split(annotator.tokenizer, document.text, own)
     ]
     tokenized = time.perf_counter()
-    cut: list[Tokens] = [
-        token if window.end - window.start == len(token) else token.window(window.start, window.end)
-        for token in found
-        for window in windows(len(token), limit=annotator.limit)
-        if window.end > window.start
-    ]
+    cut = [one for tokens in found for one in cut_to_windows(tokens, (0, 0), 0, limit=annotator.limit)]
     for _ in pack(cut, specials=annotator.specials, budget=annotator.budget):
         pass
     packed = time.perf_counter()

@@ -189,7 +189,7 @@ def _collate(rows: list[dict[str, list[int]]]) -> dict[str, Any]:
 
 def operations(size: models.Size, examples: Sequence[Example]) -> float:
     """Forwards and backwards, of all tokens of all examples."""
-    return sum(3 * example.reading.size * size.operations(example.reading.size) for example in examples)
+    return sum(3 * example.input.size * size.operations(example.input.size) for example in examples)
 
 
 def where_time_goes(
@@ -227,13 +227,13 @@ def kind(operator: str) -> str:
 
 def laid_out(examples: Sequence[Example], drawn: Sequence[Sequence[int]]) -> int:
     """The tokens of all batches, padding included."""
-    return sum(len(batch) * padded(max(examples[member].reading.size for member in batch)) for batch in drawn)
+    return sum(len(batch) * padded(max(examples[member].input.size for member in batch)) for batch in drawn)
 
 
 def compare(size: models.Size, examples: Sequence[Example], *, budget: int, rounds: int, bf16: bool) -> Table:
     """All in turn, so many rounds."""
     made = models.weights(size)
-    total = sum(example.reading.size for example in examples)
+    total = sum(example.input.size for example in examples)
     drawn = epoch_batches(examples, REGIMES["single"]({"task": "cross-entropy"}).draw, epoch=0, epochs=1, budget=budget, seed=1)  # fmt: skip
     batches, padding = len(drawn), 1 - total / laid_out(examples, drawn)
     rows = max(1, round(len(examples) / batches))

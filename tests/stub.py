@@ -21,7 +21,7 @@ from biomux.engine.packing import Specials
 from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -33,6 +33,18 @@ INSIDE = ("acute", "chronic")
 """Words that go on a Disease, but begin none."""
 
 TASK = Tagging("rule", ("Chemical", "Disease"))
+
+
+class Said(dict[str, "NDArray[np.float32]"]):
+    """What a session says, about pairs of spans too."""
+
+    def __init__(
+        self,
+        logits: Mapping[str, NDArray[np.float32]],
+        pair_logits: Callable[[str, NDArray[np.int64]], NDArray[np.float32]],
+    ) -> None:
+        super().__init__(logits)
+        self.pair_logits = pair_logits
 
 
 class RuleSession:

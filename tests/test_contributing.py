@@ -20,6 +20,7 @@ from biomux.errors import FormatError
 from biomux.formats._conformance import check_format
 from biomux.recipes.schema import Recipe
 from biomux.tasks.conformance import check_task
+from biomux.tasks.examples import make
 
 PAGE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 
@@ -83,9 +84,10 @@ def test_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
         Document("3", tiny.text(9, seed=3)),
     ]
     check_task(task("tone"), documents, tiny.tokenizer())
-    made = task("tone").examples(documents, tiny.tokenizer(), limit=40)
-    assert made.counts == {"documents without a polarity, or without text": 1, "texts read in windows": 1}
-    assert task("tone").score(documents, documents).value == 1.0
+    made = make(task("tone"), documents, tiny.tokenizer(), limit=40)
+    assert made.counts == {"documents": 3, "documents without a polarity": 1, "texts read in windows": 1}
+    assert len(made.examples) == 2
+    assert task("tone").evaluate(documents, documents).value == 1.0
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

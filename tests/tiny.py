@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import random
 import tempfile
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import yaml
@@ -22,6 +23,11 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from biomux.tasks.tagging import Tagging
+
+if TYPE_CHECKING:
+    from biomux.document import Document
+    from biomux.tasks.examples import ModelInput
+    from biomux.tasks.task import Task
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _WORDS = (
@@ -55,6 +61,11 @@ def tokenizer() -> Tokenizer:
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     made.add_special_tokens(list(SPECIALS))
     return made
+
+
+def inputs(task: Task, document: Document, *, limit: int = LIMIT) -> list[ModelInput]:
+    """What a task reads of a document."""
+    return list(task.inputs(document, tokenizer(), limit=limit, counts=Counter()))
 
 
 def text(words: int, *, seed: int = 0) -> str:

@@ -40,13 +40,15 @@ class Session(stub.RuleSession):
 
     def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
         treated = (batch.ids == tiny.PIECES.index("treated")).any(axis=1)
-        pairs = np.zeros((0, 4), dtype=np.int64) if batch.pairs is None else batch.pairs
-        rows = treated[pairs[:, 0] // batch.ids.shape[1]]
-        links = np.where(rows[:, None], [[0.0, 2.0, -30.0]], [[0.0, -30.0, 0.5]])
+
+        def links(head: str, places: NDArray[np.int64]) -> NDArray[np.float32]:
+            assert head == "links"
+            rows = treated[batch.first[places[:, 0]] // batch.ids.shape[1]]
+            return np.where(rows[:, None], [[0.0, 2.0, -30.0]], [[0.0, -30.0, 0.5]]).astype(np.float32)
+
         size = batch.mask.sum(axis=1) - 12.0
-        two = np.stack([np.zeros(len(size)), size], axis=1)
-        answers = {"links": links, "topic": two, "same": two, "helper": two}
-        return {**super().run(batch), **{name: value.astype(np.float32) for name, value in answers.items()}}
+        two = np.stack([np.zeros(len(size)), size], axis=1).astype(np.float32)
+        return stub.Said({**super().run(batch), "topic": two, "same": two, "helper": two}, links)
 
 
 def annotator(**changes: Any) -> Annotator:

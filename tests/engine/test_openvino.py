@@ -17,6 +17,7 @@ from biomux.engine import runtimes
 from biomux.engine.bundle import reader
 from biomux.engine.packing import Batch, Specials, pack
 from biomux.errors import BundleError
+from biomux.tasks.examples import ModelInput
 from biomux.text import tokens
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def batches() -> list[Batch]:
     whole = tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
     made: list[Batch] = []
     for rows, size in ((1, 20), (16, 20), (8, tiny.LIMIT)):
-        windows = [whole.window(7 * row, 7 * row + size) for row in range(rows)]
+        windows = [ModelInput(whole.window(7 * row, 7 * row + size)) for row in range(rows)]
         made += pack(windows, specials=Specials(0, 2, 3), budget=rows * (size + 2))
     return made
 

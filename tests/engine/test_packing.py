@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from biomux.engine.packing import Specials, lay_out, pack, pack_readings, padded
+from biomux.engine.packing import Specials, lay_out, pack, padded
 from biomux.tasks.examples import ModelInput
 from biomux.text.tokens import Tokens
 
@@ -18,6 +18,10 @@ def tokens(size: int, *, base: int = 10, first: tuple[int, ...] = (0,)) -> Token
     return Tokens(np.arange(base, base + size, dtype=np.int32), places, places, places + 1)
 
 
+def inputs(*found: Tokens) -> list[ModelInput]:
+    return [ModelInput(one) for one in found]
+
+
 @pytest.mark.parametrize(
     ("size", "expected"), [(2, 2), (3, 4), (127, 128), (128, 128), (129, 132), (132, 132), (133, 136)]
 )
@@ -26,7 +30,7 @@ def test_rows_are_padded_by_steps_of_two_then_four(size: int, expected: int) -> 
 
 
 def test_a_window_stands_between_its_marks_and_padding_is_masked() -> None:
-    (batch,) = pack([tokens(3, first=(0, 2)), tokens(4, base=20, first=(1,))], specials=SPECIALS, budget=100)
+    (batch,) = pack(inputs(tokens(3, first=(0, 2)), tokens(4, base=20, first=(1,))), specials=SPECIALS, budget=100)
     assert batch.ids.tolist() == [[2, 10, 11, 12, 3, 0], [2, 20, 21, 22, 23, 3]]
     assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1]]
     assert batch.first.tolist() == [1, 3, 6 + 2]
@@ -35,19 +39,12 @@ def test_a_window_stands_between_its_marks_and_padding_is_masked() -> None:
     assert batch.segments is None
 
 
-@pytest.mark.parametrize("as_readings", [False, True])
 @pytest.mark.parametrize(
     ("budget", "expected"),
     [(12, [[1], [0, 2], [3]]), (17, [[1], [0, 2], [3]]), (18, [[1], [0, 2, 3]]), (1, [[1], [0], [2], [3]])],
 )
-def test_the_longest_come_first_and_a_batch_keeps_to_its_budget(
-    budget: int, expected: list[list[int]], as_readings: bool
-) -> None:
-    windows = [tokens(4), tokens(9), tokens(3), tokens(4)]
-    if as_readings:
-        batches = list(pack_readings([ModelInput(one) for one in windows], specials=SPECIALS, budget=budget))
-    else:
-        batches = list(pack(windows, specials=SPECIALS, budget=budget))
+def test_the_longest_come_first_and_a_batch_keeps_to_its_budget(budget: int, expected: list[list[int]]) -> None:
+    batches = list(pack(inputs(tokens(4), tokens(9), tokens(3), tokens(4)), specials=SPECIALS, budget=budget))
     assert [batch.windows.tolist() for batch in batches] == expected
     assert all(batch.ids.shape == batch.mask.shape == (len(batch.windows), batch.ids.shape[1]) for batch in batches)
 

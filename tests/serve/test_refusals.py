@@ -242,10 +242,10 @@ def test_no_request_is_answered_with_a_500(
 class Broken(Annotator):
     """Fails at a certain text, with a secret in the error."""
 
-    def _annotate(self, documents: Any, chosen: Any) -> Any:
+    def _annotate(self, chosen: Any, documents: Any) -> Any:
         if any("break" in document.text for document in documents):
             raise ValueError("secret-of-the-inside")
-        return super()._annotate(documents, chosen)
+        return super()._annotate(chosen, documents)
 
     def annotate_query(self, documents: Any, query: Any, *, on_error: Any = None) -> Any:
         for document in super().annotate_query(documents, query, on_error=on_error):

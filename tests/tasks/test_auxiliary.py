@@ -11,7 +11,7 @@ import tiny
 from biomux.document import Document, Passage, Span
 from biomux.errors import RecipeError
 from biomux.tasks.auxiliary import Auxiliary
-from biomux.tasks.examples import MASKED
+from biomux.tasks.examples import MASKED, make
 from biomux.tasks.tagging import Tagging
 
 
@@ -61,7 +61,7 @@ def test_labels_are_a_literal_reading_of_paper_d(scheme: str) -> None:
             at += len(word) + 1
         told = {}
         for which, task in tasks.items():
-            (example,) = task.examples([document], tiny.tokenizer(), limit=128).examples
+            (example,) = make(task, [document], tiny.tokenizer(), limit=128).examples
             told[which] = [task.labels[value] for value in example.labels[which].values]
         assert told == {"has": [wanted_has], "number": [wanted_number], "extent": wanted_extent}
 
@@ -70,7 +70,7 @@ def test_a_window_is_labelled_by_what_stands_in_it() -> None:
     document = next(one for one in DOCUMENTS if len(one.spans) >= 3)
     tagger = Tagging("ner", ("X", "Y"))
     task = Auxiliary("number", "number", ("X", "Y"), of="ner")
-    made = tagger.examples([document], tiny.tokenizer(), limit=8, auxiliaries=[task])
+    made = make(tagger, [document], tiny.tokenizer(), limit=8, also=[task])
     assert made.counts["windows of long sentences"] == len(made.examples) > 1
     begun = 0
     for example in made.examples:
@@ -94,11 +94,11 @@ def test_has_any_reads_paragraphs() -> None:
         "1", text, passages=(Passage(0, 22, "abstract"), Passage(23, 31, "abstract")), spans=(Span(4, 9, "tissue"),)
     )
     task = Auxiliary("any", "has-any", ("tissue",), of="tissue")
-    made = task.examples([document], tiny.tokenizer(), limit=60)
+    made = make(task, [document], tiny.tokenizer(), limit=60)
     assert [example.labels["any"].values.tolist() for example in made.examples] == [[1], [0]]
     assert [example.source for example in made.examples] == [("1", 0), ("1", 1)]
     assert made.counts["documents"] == 1
-    assert [reading.tokens.words for reading in task.readings(document, tiny.tokenizer(), limit=60)] == [7, 3]
+    assert [reading.tokens.words for reading in tiny.inputs(task, document, limit=60)] == [7, 3]
 
 
 def test_gold_against_itself_scores_one() -> None:
@@ -106,11 +106,11 @@ def test_gold_against_itself_scores_one() -> None:
         task = Auxiliary(which, which, ("X", "Y"), of="ner")
         answers = []
         for document in DOCUMENTS[:50]:
-            readings = task.readings(document, tiny.tokenizer(), limit=128)
-            (example,) = task.examples([document], tiny.tokenizer(), limit=128).examples
+            readings = tiny.inputs(task, document, limit=128)
+            (example,) = make(task, [document], tiny.tokenizer(), limit=128).examples
             logits = np.eye(len(task.labels), dtype=np.float32)[example.labels[which].values] * 9
             answers.append(task.decode(task.bare(document), readings, [logits]))
-        assert task.score(DOCUMENTS[:50], answers).value == 1.0
+        assert task.evaluate(DOCUMENTS[:50], answers).value == 1.0
 
 
 def test_extent_of_gold_scores_one_where_no_two_mentions_touch() -> None:
@@ -122,10 +122,10 @@ def test_extent_of_gold_scores_one_where_no_two_mentions_touch() -> None:
     ]
     answers = []
     for document in apart:
-        (example,) = task.examples([document], tiny.tokenizer(), limit=128).examples
+        (example,) = make(task, [document], tiny.tokenizer(), limit=128).examples
         logits = np.eye(3, dtype=np.float32)[example.labels["extent"].values] * 9
-        answers.append(task.decode(task.bare(document), task.readings(document, tiny.tokenizer(), limit=128), [logits]))
-    assert task.score(apart, answers).value == 1.0
+        answers.append(task.decode(task.bare(document), tiny.inputs(task, document, limit=128), [logits]))
+    assert task.evaluate(apart, answers).value == 1.0
 
 
 def test_an_unknown_auxiliary_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,8 @@ import tiny
 from biomux import corpora, formats
 from biomux.scoring.document_rows import figure_of
 from biomux.tasks.conformance import check_task
+from biomux.tasks.examples import make
 from biomux.tasks.relation import Relations
-from biomux.tasks.task_rows import rows_of
-from biomux.tasks.task_sheet import sheet_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,13 +62,13 @@ def read(tmp_path: Path, text: str, name: str) -> list[Document]:
 
 def answered(task: Relations, documents: list[Document], *, right: bool) -> list[Document]:
     """The documents as a head has them that is always right about pairs, or always finds a relation."""
-    made = task.examples(documents, tiny.tokenizer(), limit=60).examples
+    made = make(task, documents, tiny.tokenizer(), limit=60).examples
     found = []
     for document in documents:
         bare = task.bare(document)
         labels = [example.labels[task.name].values for example in made if example.source[0] == document.id]
         logits = [np.eye(len(task.labels), dtype=np.float32)[one if right else one * 0 + 1] * 9 for one in labels]
-        found.append(task.decode(bare, task.readings(bare, tiny.tokenizer(), limit=60), logits))
+        found.append(task.decode(bare, tiny.inputs(task, bare, limit=60), logits))
     return found
 
 
@@ -77,7 +77,7 @@ def test_all_pairs_of_mentions_that_carry_the_identifiers_are_positive(tmp_path:
     documents = read(tmp_path, PUBTATOR, "cid.pubtator")
     task = Relations.of_documents("cid", documents, variant=variant, **ENDS)
     assert task.between == "concepts"
-    made = task.examples(documents, tiny.tokenizer(), limit=60)
+    made = make(task, documents, tiny.tokenizer(), limit=60)
     labels = [value for example in made.examples for value in example.labels["cid"].values.tolist()]
     assert labels == [1, 1, 0, 0]  # title; aspirin and bexol with the ulcer; the second document
     assert made.counts["pairs with a relation"] == 2
@@ -91,28 +91,25 @@ def test_concepts_are_scored_and_what_no_sentence_holds_is_a_miss(tmp_path: Path
     task = Relations.of_documents("cid", documents, **ENDS)
     predicted = answered(task, documents, right=True)
     assert len(predicted[0].relations) == 2  # of mentions, both for D1 and D2
-    figures = task.score(documents, predicted).figures
+    figures = task.evaluate(documents, predicted).figures
     assert (figures["precision"], figures["recall"]) == (1.0, 1 / 3)
     keen = answered(task, documents, right=False)
-    assert task.score(documents, keen).figures["precision"] == 1 / 3  # D1-D2; D3-D2 and D7-D4 are wrong
+    assert task.evaluate(documents, keen).figures["precision"] == 1 / 3  # D1-D2; D3-D2 and D7-D4 are wrong
     for found in (predicted, keen):
-        rows = rows_of(task, documents, found)
-        assert rows is not None
-        assert figure_of([rows]) == pytest.approx(task.score(documents, found).figures["f1"])
-        sheet = sheet_of(task)
-        for gold, one in zip(documents, found, strict=True):
-            sheet.add(gold, one)
-        table = sheet.to_json()["relations"]["matchings"]
-        assert table["undirected"]["micro"]["f1"] == pytest.approx(task.score(documents, found).figures["f1"])
+        scores = task.evaluate(documents, found)
+        assert scores.rows is not None
+        assert figure_of([scores.rows]) == pytest.approx(scores.figures["f1"])
+        table = scores.to_json()["relations"]["matchings"]
+        assert table["undirected"]["micro"]["f1"] == pytest.approx(scores.figures["f1"])
         assert table["candidates"]["micro"]["recall"] == 1.0
 
 
 def test_a_mention_of_several_concepts_stands_for_each(tmp_path: Path) -> None:
     documents = read(tmp_path, BIOC, "cid.bioc.xml")
     task = Relations.of_documents("cid", documents, **ENDS)
-    made = task.examples(documents, tiny.tokenizer(), limit=60)
+    made = make(task, documents, tiny.tokenizer(), limit=60)
     assert [example.labels["cid"].values.tolist() for example in made.examples] == [[1]]
-    figures = task.score(documents, answered(task, documents, right=True)).figures
+    figures = task.evaluate(documents, answered(task, documents, right=True)).figures
     assert (figures["precision"], figures["recall"]) == (0.5, 1.0)  # D1-D4 is said too
 
 
@@ -122,7 +119,7 @@ def test_mentions_of_one_concept_are_not_asked_about(tmp_path: Path) -> None:
     pairs = [
         [document.mention(span) for span in pair]
         for document in [replace(first, sentences=((0, len(first.text)),))]
-        for _, found in task._pairs(document)
+        for _, found in task._pairs(document, Counter())
         for pair in found
     ]
     assert ["Aspirin", "bexol"] in pairs
@@ -136,7 +133,7 @@ def test_mentions_without_identifiers_are_asked_about_and_stand_for_themselves(t
     bare = [replace(one, spans=tuple(replace(span, identifiers=()) for span in one.spans)) for one in documents]
     found = answered(task, bare, right=False)
     assert [len(one.relations) for one in found] == [3, 1]
-    assert task.score(documents, found).figures["recall"] == 0.0
+    assert task.evaluate(documents, found).figures["recall"] == 0.0
 
 
 @pytest.mark.skipif("BIOMUX_CORPORA" not in os.environ, reason="BIOMUX_CORPORA does not name the corpora's folder")
@@ -149,7 +146,7 @@ def test_real_corpora_have_positive_pairs(
 ) -> None:
     documents = list(corpora.load(name, "train"))
     task = Relations.of_documents("re", documents, variant="one-pass", **settings)
-    counts = task.examples(documents, tiny.tokenizer(), limit=4000).counts
+    counts = make(task, documents, tiny.tokenizer(), limit=4000).counts
     assert sum(len(document.relations) for document in documents) == relations
     assert counts["pairs with a relation"] == pytest.approx(
         positive, abs=15

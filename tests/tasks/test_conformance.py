@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import tiny
 
 from biomux.document import Answer, Document, Label, Question
-from biomux.tasks import text_inputs
 from biomux.tasks.classification import Classification
 from biomux.tasks.conformance import check_task
-from biomux.tasks.examples import ExampleSet, Labels, ModelInput
+from biomux.tasks.examples import Labels, ModelInput
 from biomux.tasks.question_answering import Answers
+from biomux.tasks.text_inputs import Sentences
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Sequence
+
+    from biomux.tasks.task import Evaluation
 
 QUESTIONS = [
     Document("1", "high dose given after", questions=(Question("q", "when?", (Answer("after", 16, 21),)),)),
@@ -25,26 +30,52 @@ DOCUMENTS = [Document(str(number), tiny.text(30, seed=number), labels=(Label("ye
 
 @dataclass(frozen=True, slots=True)
 class Peeks(Classification):
-    def readings(self, document: Document, tokenizer: Any, *, limit: int) -> list[ModelInput]:
+    """Reads the answer."""
+
+    def inputs(self, document: Document, tokenizer: Any, *, limit: int, counts: Counter[str]) -> Iterator[ModelInput]:
         text = document.text + "".join(f" {label.name}" for label in document.labels)
-        found = text_inputs.windowed(tokenizer, text, (0, len(text)), limit=limit, counts=Counter())
-        return [ModelInput(tokens, note=(0, len(document.text))) for tokens in found]
+        return Classification.inputs(self, Document("1", text), tokenizer, limit=limit, counts=counts)
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong(Classification):
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
-        return Classification.examples(self, documents, tokenizer, limit=10 * limit)
+    """Reads more than the limit."""
+
+    def inputs(self, document: Document, tokenizer: Any, *, limit: int, counts: Counter[str]) -> Iterator[ModelInput]:
+        return Classification.inputs(self, document, tokenizer, limit=10 * limit, counts=counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Otherwise(Classification):
+    """Reads something else than it says."""
+
+    def inputs(self, document: Document, tokenizer: Any, *, limit: int, counts: Counter[str]) -> Iterator[ModelInput]:
+        return Sentences().inputs(document, tokenizer, limit=limit, counts=counts)
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLabels(Classification):
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
-        made = Classification.examples(self, documents, tokenizer, limit=limit)
-        for at, example in enumerate(made.examples):
-            values = example.labels[self.name].values.repeat(2)
-            made.examples[at] = replace(example, labels={self.name: Labels("window", values)})
-        return made
+    """Labels a window twice."""
+
+    def targets(self, document: Document, inputs: Any, *, counts: Counter[str]) -> list[Labels | None]:
+        return [Labels("window", np.zeros(2, dtype=np.int32)) for _ in inputs]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrites(Classification):
+    """Changes the text."""
+
+    def decode(self, document: Document, inputs: Any, outputs: Any) -> Document:
+        return replace(document, text=document.text.upper())
+
+
+@dataclass(frozen=True, slots=True)
+class OtherRows(Classification):
+    """Its rows are those of another figure."""
+
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
+        found = Classification.evaluate(self, gold, predicted)
+        return replace(found, figures={**found.figures, found.main: 2.0})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +84,8 @@ class AnswersAt(Answers):
 
     place: tuple[int, int] = (0, 0)
 
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
-        made = Answers.examples(self, documents, tokenizer, limit=limit)
-        for at, example in enumerate(made.examples):
-            labels = {self.name: Labels("answer", np.array(self.place, dtype=np.int32))}
-            made.examples[at] = replace(example, labels=labels)
-        return made
+    def targets(self, document: Document, inputs: Any, *, counts: Counter[str]) -> list[Labels | None]:
+        return [Labels("answer", np.array(self.place, dtype=np.int32)) for _ in inputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +94,8 @@ class AnotherClass(Classification):
 
     number: int = 0
 
-    def examples(self, documents: Any, tokenizer: Any, *, limit: int) -> ExampleSet:
-        made = Classification.examples(self, documents, tokenizer, limit=limit)
-        for at, example in enumerate(made.examples):
-            labels = {self.name: Labels("window", np.array([self.number], dtype=np.int32))}
-            made.examples[at] = replace(example, labels=labels)
-        return made
+    def targets(self, document: Document, inputs: Any, *, counts: Counter[str]) -> list[Labels | None]:
+        return [Labels("window", np.array([self.number], dtype=np.int32)) for _ in inputs]
 
 
 @pytest.mark.parametrize("place", [(-1, -1), (0, 0), (0, 3), (3, 3)])
@@ -104,7 +127,14 @@ def test_a_good_task_passes() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [(Peeks, "depends on the answer"), (TooLong, "40 are allowed"), (TwoLabels, "2 labels for 1 windows")],
+    [
+        (Peeks, "depends on the answer"),
+        (TooLong, "40 are allowed"),
+        (Otherwise, "differ from what it says it reads"),
+        (TwoLabels, "2 labels for 1 windows"),
+        (Rewrites, "more than annotations changed"),
+        (OtherRows, "do not give the main figure"),
+    ],
 )
 def test_a_broken_promise_is_named(kind: type[Classification], said: str) -> None:
     with pytest.raises(AssertionError, match=said):

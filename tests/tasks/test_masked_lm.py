@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models
 from biomux.document import Document, Label
 from biomux.errors import TrainingError
 from biomux.tasks.conformance import check_task
-from biomux.tasks.examples import MASKED, Masking
+from biomux.tasks.examples import MASKED, Masking, make
 from biomux.tasks.masked_lm import MaskedWords
 
 TASK = MaskedWords("words")
@@ -53,23 +53,23 @@ def test_at_least_one_token_is_asked_and_none_of_nothing() -> None:
 
 def test_each_window_is_an_example_and_documents_are_counted() -> None:
     documents = [Document("1", tiny.text(9, seed=1)), Document("2", tiny.text(90, seed=2))]
-    made = TASK.examples(documents, TOKENIZER, limit=40)
+    made = make(TASK, documents, TOKENIZER, limit=40)
     assert made.counts["documents"] == 2
     assert [example.source for example in made.examples][:2] == [("1", 0), ("2", 0)]
     assert len(made.examples) > 3
-    assert sum(example.reading.tokens.starts[0] == 0 for example in made.examples) == 2
+    assert sum(example.input.tokens.starts[0] == 0 for example in made.examples) == 2
 
 
 def test_guesses_are_counted_window_by_window() -> None:
     document = Document("1", tiny.text(90, seed=2))
-    readings = TASK.readings(document, TOKENIZER, limit=40)
+    readings = tiny.inputs(TASK, document, limit=40)
     logits = []
     for number, reading in enumerate(readings):
-        answer = np.where(reading.note == MASKED, 0, reading.note)
+        answer = np.where(reading.note[1] == MASKED, 0, reading.note[1])
         if number == 0:
             answer = (answer + 1) % len(tiny.PIECES)  # the first window is all wrong
         logits.append(np.eye(len(tiny.PIECES), dtype=np.float32)[answer])
-    asked = [int((reading.note != MASKED).sum()) for reading in readings]
+    asked = [int((reading.note[1] != MASKED).sum()) for reading in readings]
     answered = TASK.decode(document, readings, logits)
     assert [(label.name, label.value, label.head) for label in answered.labels] == [
         ("asked", sum(asked), "words"),
@@ -78,6 +78,6 @@ def test_guesses_are_counted_window_by_window() -> None:
     other = Document(
         "2", "x", labels=(Label("asked", value=100.0, head="another"), Label("asked", value=2.0, head="words"))
     )
-    scores = TASK.score([], [answered, other])
+    scores = TASK.evaluate([], [answered, other])
     assert scores.figures == {"accuracy": sum(asked[1:]) / (sum(asked) + 2), "asked": sum(asked) + 2}
-    assert TASK.score([], []).figures == {"accuracy": 0.0, "asked": 0.0}
+    assert TASK.evaluate([], []).figures == {"accuracy": 0.0, "asked": 0.0}

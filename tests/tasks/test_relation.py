@@ -9,7 +9,8 @@ import pytest
 import tiny
 
 from biomux.document import Argument, Document, Relation, Span
-from biomux.tasks.relation import Relations
+from biomux.tasks.examples import make
+from biomux.tasks.relation import Relations, _with_ids
 
 TEXT = "Aspirin and bexol lower kinase. Zolmide with the receptor."
 DOCUMENT = Document(
@@ -45,7 +46,7 @@ def read(document: Document, variant: str, limit: int = 60) -> list[str]:
     tokenizer = tiny.tokenizer()
     return [
         " ".join(str(tokenizer.id_to_token(int(index))) for index in reading.tokens.ids).replace(" ##", "")
-        for reading in task(variant).readings(document, tokenizer, limit=limit)
+        for reading in tiny.inputs(task(variant), document, limit=limit)
     ]
 
 
@@ -69,7 +70,7 @@ def test_arguments_are_marked_with_their_types() -> None:
 
 
 def test_negatives_are_made_and_what_is_not_asked_is_counted() -> None:
-    made = task("replace").examples([DOCUMENT], tiny.tokenizer(), limit=60)
+    made = make(task("replace"), [DOCUMENT], tiny.tokenizer(), limit=60)
     assert [example.labels["re"].values.tolist() for example in made.examples] == [[1], [0], [0]]
     assert made.counts["pairs"] == 3
     assert made.counts["pairs with a relation"] == 1
@@ -78,12 +79,12 @@ def test_negatives_are_made_and_what_is_not_asked_is_counted() -> None:
 
 
 def test_one_pass_asks_about_all_pairs_of_a_sentence_at_once() -> None:
-    made = task("one-pass").examples([DOCUMENT], tiny.tokenizer(), limit=60)
+    made = make(task("one-pass"), [DOCUMENT], tiny.tokenizer(), limit=60)
     first, second = made.examples
     assert first.labels["re"].values.tolist() == [1, 0]
-    assert first.reading.pairs is not None
+    assert first.input.pairs is not None
     words = [TEXT[start:end] for start, end in zip(first.tokens.starts, first.tokens.ends, strict=True)]
-    assert [[words[place] for place in pair] for pair in first.reading.pairs] == [
+    assert [[words[place] for place in pair] for pair in first.input.pairs] == [
         ["Aspirin", "Aspirin", "kinase", "kinase"],
         ["bexol", "bexol", "kinase", "kinase"],
     ]
@@ -92,7 +93,7 @@ def test_one_pass_asks_about_all_pairs_of_a_sentence_at_once() -> None:
 
 def test_pairs_of_like_types_are_asked_once() -> None:
     drugs = Relations("ddi", ("int",))
-    readings = drugs.readings(replace(DOCUMENT, relations=()), tiny.tokenizer(), limit=60)
+    readings = tiny.inputs(drugs, replace(DOCUMENT, relations=()), limit=60)
     assert [tuple(span.id for span in reading.note[0]) for reading in readings] == [
         ("T1", "T2"),
         ("T1", "T3"),
@@ -108,32 +109,45 @@ def test_a_long_sentence_keeps_both_arguments(variant: str) -> None:
         at = text.index("kinase")
         spans = (Span(150, 157, "CHEMICAL", id="a"), Span(at, at + 6, "GENE-Y", id="b"))
         document = Document("1", text, sentences=((0, len(text)),), spans=spans)
-        (reading,) = task(variant).readings(document, tiny.tokenizer(), limit=40)
+        (reading,) = tiny.inputs(task(variant), document, limit=40)
         assert len(reading.tokens) == 40
         (words,) = read(document, variant, limit=40)
         wanted = ("@CHEMICAL$", "@GENE$") if variant == "replace" else ("* CHEMICAL * aspirin @", "^ GENE ^ kinase #")
         assert all(tokenizer_words(one) in words for one in wanted)
-        made = task(variant).examples([document], tiny.tokenizer(), limit=40)
+        made = make(task(variant), [document], tiny.tokenizer(), limit=40)
         assert made.counts["sentences shortened around a pair"] == 1
 
 
-def test_overlapping_arguments_cannot_be_replaced_and_are_counted() -> None:
-    document = Document("1", "aspirin kinase", spans=(Span(0, 14, "GENE-Y", id="a"), Span(0, 7, "CHEMICAL", id="b")))
-    assert task("replace").examples([document], tiny.tokenizer(), limit=40).counts["pairs that overlap"] == 1
-    assert len(task("one-pass").examples([document], tiny.tokenizer(), limit=40).examples) == 1
+@pytest.mark.parametrize(
+    ("gene", "drug", "replaced", "marked"),
+    [
+        ((4, 18), (4, 11), "the @CHEMICAL-GENE$ of", "the # ^ GENE ^ @ * CHEMICAL * aspirin @ kinase # of"),
+        ((4, 11), (4, 18), "the @CHEMICAL-GENE$ of", "the @ * CHEMICAL * # ^ GENE ^ aspirin # kinase @ of"),
+        ((12, 18), (4, 18), "the @CHEMICAL-GENE$ of", "the @ * CHEMICAL * aspirin # ^ GENE ^ kinase # @ of"),
+        ((12, 18), (4, 11), "the @CHEMICAL$ @GENE$ of", "the @ * CHEMICAL * aspirin @ # ^ GENE ^ kinase # of"),
+    ],
+)
+def test_arguments_may_overlap_and_nest(
+    gene: tuple[int, int], drug: tuple[int, int], replaced: str, marked: str
+) -> None:
+    spans = (Span(*gene, "GENE-Y", id="a"), Span(*drug, "CHEMICAL", id="b"))
+    document = Document("1", "the aspirin kinase of", spans=spans)
+    assert read(document, "replace") == [tokenizer_words(replaced)]
+    assert read(document, "markers") == [tokenizer_words(marked)]
+    assert len(make(task("one-pass"), [document], tiny.tokenizer(), limit=40).examples) == 1
 
 
 @pytest.mark.parametrize("variant", ["replace", "markers", "one-pass"])
 def test_gold_answers_score_all_but_what_crosses_sentences(variant: str) -> None:
     chosen = task(variant)
-    made = chosen.examples([DOCUMENT], tiny.tokenizer(), limit=60)
+    made = make(chosen, [DOCUMENT], tiny.tokenizer(), limit=60)
     logits = [np.eye(3, dtype=np.float32)[example.labels["re"].values] * 9 for example in made.examples]
     bare = chosen.bare(DOCUMENT)
-    found = chosen.decode(bare, chosen.readings(bare, tiny.tokenizer(), limit=60), logits)
+    found = chosen.decode(bare, tiny.inputs(chosen, bare, limit=60), logits)
     assert [(one.type, [end.target for end in one.arguments], one.head) for one in found.relations] == [
         ("down", ["T1", "T3"], "re")
     ]
-    scores = chosen.score([DOCUMENT], [found])
+    scores = chosen.evaluate([DOCUMENT], [found])
     assert scores.figures["precision"] == 1.0
     assert scores.figures["recall"] == 0.5
 
@@ -141,7 +155,7 @@ def test_gold_answers_score_all_but_what_crosses_sentences(variant: str) -> None
 def test_mentions_that_a_tagger_found_get_ids() -> None:
     chosen = task("one-pass")
     found = replace(DOCUMENT, spans=tuple(replace(span, id=None) for span in DOCUMENT.spans), relations=())
-    readings = chosen.readings(found, tiny.tokenizer(), limit=60)
+    readings = tiny.inputs(chosen, found, limit=60)
     logits = [np.tile(np.array([0, 9, 0], dtype=np.float32), (len(reading.note), 1)) for reading in readings]
     linked = chosen.decode(found, readings, logits)
     assert [[end.target for end in one.arguments] for one in linked.relations] == [
@@ -154,7 +168,6 @@ def test_mentions_that_a_tagger_found_get_ids() -> None:
 def test_mentions_without_an_id_get_free_ones_in_order() -> None:
     spans = [replace(span, id=name) for span, name in zip(DOCUMENT.spans, (None, "T1", "T3", None, None), strict=True)]
     document = replace(DOCUMENT, spans=tuple(spans), relations=())
-    decoded = task("replace").decode(document, [], [])
-    assert [span.id for span in decoded.spans] == ["T2", "T1", "T3", "T4", "T5"]
+    assert [span.id for span in _with_ids(document)[0].spans] == ["T2", "T1", "T3", "T4", "T5"]
     nameless = replace(document, spans=tuple(replace(span, id=None) for span in spans))
-    assert [span.id for span in task("replace").decode(nameless, [], []).spans] == ["T1", "T2", "T3", "T4", "T5"]
+    assert [span.id for span in _with_ids(nameless)[0].spans] == ["T1", "T2", "T3", "T4", "T5"]

@@ -12,8 +12,9 @@ from biomux.document import Document, Span
 from biomux.errors import TrainingError
 from biomux.tasks import restored
 from biomux.tasks.crf_decoding import Chained
-from biomux.tasks.examples import MASKED
-from biomux.tasks.tagging import Tagging, best_sequence, reading_ranges, transitions
+from biomux.tasks.examples import MASKED, make
+from biomux.tasks.tagging import Tagging, best_sequence, transitions
+from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import tokens as text_tokens
 
 TASK = Tagging("ner", ("X", "Y"))
@@ -24,7 +25,7 @@ def one_sentence(text: str, *spans: Span) -> Document:
 
 
 def test_a_word_in_tokens_is_labelled_at_its_first() -> None:
-    (example,) = TASK.examples([one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
+    (example,) = make(TASK, [one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
     assert example.tokens.first.tolist() == [0, 4]
     assert example.labels["ner"].unit == "word"
     assert example.labels["ner"].values.tolist() == [3, 0]
@@ -32,14 +33,14 @@ def test_a_word_in_tokens_is_labelled_at_its_first() -> None:
 
 def test_all_tokens_of_a_word_have_its_label_on_request() -> None:
     task = Tagging("ner", ("X", "Y"), learns="all")
-    (example,) = task.examples([one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
+    (example,) = make(task, [one_sentence("zolosis given", Span(0, 7, "Y"))], tiny.tokenizer(), limit=40).examples
     assert example.labels["ner"].unit == "token"
     assert example.labels["ner"].values.tolist() == [3, 3, 3, 3, 0]
 
 
 def test_each_word_of_a_long_sentence_is_learned_once() -> None:
     text = " ".join(tiny.WORDS)
-    made = TASK.examples([one_sentence(text, Span(0, 3, "X"))], tiny.tokenizer(), limit=10)
+    made = make(TASK, [one_sentence(text, Span(0, 3, "X"))], tiny.tokenizer(), limit=10)
     assert all(len(example.tokens) <= 10 for example in made.examples)
     places = [
         int(start)
@@ -54,7 +55,7 @@ def test_each_word_of_a_long_sentence_is_learned_once() -> None:
 @pytest.mark.parametrize(("limit", "windows"), [(12, 1), (11, 1), (10, 1), (9, 2)])
 def test_a_sentence_as_long_as_the_limit_is_not_a_long_one(limit: int, windows: int) -> None:
     text = " ".join(tiny.WORDS[:10])
-    made = TASK.examples([one_sentence(text)], tiny.tokenizer(), limit=limit)
+    made = make(TASK, [one_sentence(text)], tiny.tokenizer(), limit=limit)
     assert len(made.examples) == windows
     assert made.counts["windows of long sentences"] == (windows if windows > 1 else 0)
     assert sum(int((example.labels["ner"].values != MASKED).sum()) for example in made.examples) == 10
@@ -72,7 +73,7 @@ def test_what_cannot_be_expressed_is_counted() -> None:
             Span(22, 25, "Y"),  # within a word
         ),
     )
-    counts = TASK.examples([document], tiny.tokenizer(), limit=40).counts
+    counts = make(TASK, [document], tiny.tokenizer(), limit=40).counts
     assert counts["mentions"] == 4
     assert counts["mentions overlaps a longer one"] >= 1
     assert counts["mentions cut by a sentence end"] == 1
@@ -81,10 +82,13 @@ def test_what_cannot_be_expressed_is_counted() -> None:
 
 def test_sentences_of_many_words_are_split_as_in_paper_b() -> None:
     text = " ".join(["dose"] * 70)
-    ranges = reading_ranges(Document("1", text), 30)
+    ranges = sentence_ranges(Document("1", text), 30)
     assert [len(text[start:end].split()) for start, end in ranges] == [30, 30, 10]
-    made = Tagging("ner", ("X",), longest=30).examples(
-        [one_sentence(text, Span(29 * 5, 30 * 5 + 4, "X"))], tiny.tokenizer(), limit=100
+    made = make(
+        Tagging("ner", ("X",), longest=30),
+        [one_sentence(text, Span(29 * 5, 30 * 5 + 4, "X"))],
+        tiny.tokenizer(),
+        limit=100,
     )
     assert made.counts["sentences"] == 3
     assert made.counts["mentions cut by a sentence end"] == 1
@@ -93,7 +97,7 @@ def test_sentences_of_many_words_are_split_as_in_paper_b() -> None:
 @given(st.integers(1, 90), st.integers(1, 40))
 def test_splitting_loses_no_word(words: int, longest: int) -> None:
     text = tiny.text(words, seed=words)
-    ranges = reading_ranges(Document("1", text), longest)
+    ranges = sentence_ranges(Document("1", text), longest)
     assert "".join(text[start:end].replace(" ", "") for start, end in ranges) == text.replace(" ", "")
 
 
@@ -112,9 +116,9 @@ def test_what_is_encoded_is_decoded(scheme: str, data: st.DataObject) -> None:
             )
         at += max(1, size)
     task = Tagging("ner", ("X", "Y"), scheme)  # type: ignore[arg-type]
-    (example,) = task.examples([one_sentence(text, *spans)], tiny.tokenizer(), limit=200).examples
+    (example,) = make(task, [one_sentence(text, *spans)], tiny.tokenizer(), limit=200).examples
     rows = np.eye(len(task.labels), dtype=np.float32)[example.labels["ner"].values]
-    found = task.decode(rows, example.tokens, text)
+    found = task.entities(rows, example.tokens, text)
     assert [(span.start, span.end, span.type) for span in found] == [
         (span.start, span.end, span.type) for span in spans
     ]
@@ -131,7 +135,7 @@ def test_no_entity_has_a_bracket_without_its_partner_or_no_letter(
     task, text = kind("ner", ("X",)), f"the {words} of"
     tokens = text_tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
     tags = [0, 1, *[2] * (len(words.split()) - 1), 0]
-    found = task.decode(np.eye(3, dtype=np.float32)[tags], tokens, text)
+    found = task.entities(np.eye(3, dtype=np.float32)[tags], tokens, text)
     assert [text[span.start : span.end] for span in found] == expected
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from biomux.document import Answer, Document, Label, Question
 from biomux.tasks import TASKS, restored, text_inputs
 from biomux.tasks.classification import Classification
+from biomux.tasks.examples import make
 from biomux.tasks.question_answering import Answers
 from biomux.tasks.similarity import Similarity
 
@@ -47,7 +48,7 @@ def test_one_class_of_a_document() -> None:
         Document("3", "low", labels=(Label("0"), Label("1"))),
     ]
     task = Classification.of_documents("gad", documents, negative=("0",), main="f1")
-    made = task.examples(documents, tiny.tokenizer(), limit=20)
+    made = make(task, documents, tiny.tokenizer(), limit=20)
     assert [example.labels["gad"].values.tolist() for example in made.examples] == [[1], [0]]
     assert made.counts["texts without a class"] == 1
     assert made.counts["classes beyond a text's first"] == 1
@@ -64,35 +65,35 @@ def test_several_classes_of_sentences() -> None:
     )
     task = Classification.of_documents("hoc", [document], of="sentence", several=True)
     assert task.objective == "binary-cross-entropy"
-    made = task.examples([document], tiny.tokenizer(), limit=20)
+    made = make(task, [document], tiny.tokenizer(), limit=20)
     values = [example.labels["hoc"].values.tolist() for example in made.examples]
     assert values == [[[1.0, 1.0]], [[0.0, 1.0]], [[0.0, 0.0]]]
     logits = [np.array(one, dtype=np.float32) * 20 - 10 for one in values]
-    found = task.decode(task.bare(document), task.readings(document, tiny.tokenizer(), limit=20), logits)
+    found = task.decode(task.bare(document), tiny.inputs(task, document, limit=20), logits)
     assert [(label.name, label.start, label.end) for label in found.labels] == [("a", 0, 9), ("b", 0, 9), ("b", 10, 21)]
-    scores = task.score([document], [found])
+    scores = task.evaluate([document], [found])
     assert scores.value == scores.figures["document_f1"] == scores.figures["exact"] == 1.0
 
 
 def test_a_long_text_is_read_in_windows_and_the_mean_counts() -> None:
     document = Document("1", tiny.text(60), labels=(Label("yes"),))
     task = Classification("x", ("no", "yes"))
-    made = task.examples([document], tiny.tokenizer(), limit=20)
+    made = make(task, [document], tiny.tokenizer(), limit=20)
     assert len(made.examples) > 2
     assert made.counts["texts read in windows"] == 1
     assert len({example.source for example in made.examples}) == 1
-    readings = task.readings(document, tiny.tokenizer(), limit=20)
+    readings = tiny.inputs(task, document, limit=20)
     logits = [np.array([[0, 1]], dtype=np.float32)] * (len(readings) - 1) + [np.array([[1.5, 0]], dtype=np.float32)]
     found = task.decode(task.bare(document), readings, logits)
     assert [label.name for label in found.labels] == ["yes"]
-    assert task.score([document], [found]).value == 1.0
+    assert task.evaluate([document], [found]).value == 1.0
 
 
 def test_a_class_for_texts_without_a_label() -> None:
     documents = [Document("1", "the dose", labels=(Label("x"),)), Document("2", "fever")]
     task = Classification.of_documents("n", documents, none="none")
     assert task.labels == ("none", "x")
-    made = task.examples(documents, tiny.tokenizer(), limit=20)
+    made = make(task, documents, tiny.tokenizer(), limit=20)
     assert [example.labels["n"].values.tolist() for example in made.examples] == [[1], [0]]
 
 
@@ -102,18 +103,18 @@ def test_similarity_is_learned_and_scored_as_a_number() -> None:
         Document(str(number), "the dose", pair="fever", labels=(Label("similarity", value=float(number)),))
         for number in range(4)
     ]
-    made = task.examples([*documents, Document("5", "a", pair="b")], tiny.tokenizer(), limit=20)
+    made = make(task, [*documents, Document("5", "a", pair="b")], tiny.tokenizer(), limit=20)
     assert [example.labels["sts"].values.tolist() for example in made.examples] == [[0.0], [1.0], [2.0], [3.0]]
     assert made.counts["pairs without a number"] == 1
     found = [
         task.decode(
             task.bare(document),
-            task.readings(document, tiny.tokenizer(), limit=20),
+            tiny.inputs(task, document, limit=20),
             [np.array([[2 * number + 1]], dtype=np.float32)],
         )
         for number, document in enumerate(documents)
     ]
-    assert task.score(documents, found).figures["pearson"] == pytest.approx(1.0)
+    assert task.evaluate(documents, found).figures["pearson"] == pytest.approx(1.0)
 
 
 CONTEXT = tiny.text(120, seed=3)
@@ -130,19 +131,19 @@ def test_an_answer_is_learned_where_a_window_holds_it_and_found_again(start: int
         return
     document = asked(start, start + size)
     task = Answers("qa")
-    made = task.examples([document], tiny.tokenizer(), limit=30)
-    assert all(example.reading.size <= 32 for example in made.examples)
+    made = make(task, [document], tiny.tokenizer(), limit=30)
+    assert all(example.input.size <= 32 for example in made.examples)
     held = [example for example in made.examples if example.labels["qa"].values[0] >= 0]
     assert held
     assert made.counts["questions whose answer no window holds"] == 0
     logits = []
     for example in made.examples:
-        rows = np.full((example.reading.size, 2), -5, dtype=np.float32)
+        rows = np.full((example.input.size, 2), -5, dtype=np.float32)
         first, last = example.labels["qa"].values
-        places = example.tokens.first + example.reading.begin
+        places = example.tokens.first + example.input.begin
         rows[places[first] if first >= 0 else 0, 0] = rows[places[last] if last >= 0 else 0, 1] = 5
         logits.append(rows)
-    found = task.decode(task.bare(document), task.readings(document, tiny.tokenizer(), limit=30), logits)
+    found = task.decode(task.bare(document), tiny.inputs(task, document, limit=30), logits)
     best = found.questions[0].answers[0]
     assert best.start is not None
     assert best.end is not None
@@ -156,15 +157,15 @@ def test_questions_that_cannot_be_learned_are_counted() -> None:
         "the dose",
         questions=(Question("a", "what?", (Answer("unplaced"),)), Question("b", "who?", (), impossible=True)),
     )
-    made = Answers("qa").examples([document], tiny.tokenizer(), limit=20)
+    made = make(Answers("qa"), [document], tiny.tokenizer(), limit=20)
     assert made.counts["questions whose answers have no place"] == 1
     assert [example.labels["qa"].values.tolist() for example in made.examples] == [[-1, -1]]
 
 
 def test_windows_without_an_answer_can_be_left_out_and_are_counted() -> None:
     document = asked(4, 9)
-    every = Answers("qa").examples([document], tiny.tokenizer(), limit=30)
-    some = Answers("qa", others=0.0).examples([document], tiny.tokenizer(), limit=30)
+    every = make(Answers("qa"), [document], tiny.tokenizer(), limit=30)
+    some = make(Answers("qa", others=0.0), [document], tiny.tokenizer(), limit=30)
     assert all(example.labels["qa"].values[0] >= 0 for example in some.examples)
     assert len(some.examples) + some.counts["windows without an answer left out"] == len(every.examples)
 
@@ -175,7 +176,7 @@ def test_a_question_may_stay_unanswered() -> None:
     rows[0] = 5
     for allowed, number in ((True, 0), (False, 3)):
         task = Answers("qa", may_be_none=allowed)
-        readings = task.readings(document, tiny.tokenizer(), limit=20)
+        readings = tiny.inputs(task, document, limit=20)
         found = task.decode(task.bare(document), readings, [rows[: readings[0].size]])
         assert len(found.questions[0].answers) == number
         assert found.questions[0].impossible == allowed

@@ -19,6 +19,7 @@ from biomux.document import Document, Span
 from biomux.engine.bundle import onnx_check, reader
 from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import pack
+from biomux.tasks.examples import ModelInput
 from biomux.text import tokens
 
 torch = pytest.importorskip("torch")
@@ -55,7 +56,7 @@ def bundle(request: pytest.FixtureRequest) -> Path:
 def batches(read: reader.Bundle) -> list[Batch]:
     tokenizer = annotator_of(read).tokenizer
     cut = [one for text in TEXTS for one in tokens.split(tokenizer, text, [(0, len(text))])]
-    return list(pack(cut, specials=read.specials, budget=128))
+    return list(pack([ModelInput(one) for one in cut], specials=read.specials, budget=128))
 
 
 def head(layers: int, width: int, labels: int) -> AddedHead:

@@ -9,7 +9,7 @@ from training import small
 
 from biomux.document import Document
 from biomux.tasks.auxiliary import Auxiliary
-from biomux.tasks.examples import MASKED, Example, Labels, Masking, ModelInput
+from biomux.tasks.examples import MASKED, Example, Labels, Masking, ModelInput, make
 from biomux.tasks.masked_lm import MaskedWords
 from biomux.tasks.tagging import Tagging
 from biomux.text import tokens as text_tokens
@@ -135,11 +135,11 @@ def test_each_unit_has_its_places() -> None:
 
 
 def test_tokens_are_hidden_anew_by_the_seed() -> None:
-    made = MaskedWords("words").examples([Document("1", tiny.text(60, seed=4))], tiny.tokenizer(), limit=30).examples
+    made = make(MaskedWords("words"), [Document("1", tiny.text(60, seed=4))], tiny.tokenizer(), limit=30).examples
     first, again, other = (collate(made, small.SPECIALS, seed=seed) for seed in ((1, 0, 0), (1, 0, 0), (1, 1, 0)))
     assert np.array_equal(first.batch.ids, again.batch.ids)
     assert not np.array_equal(first.batch.ids, other.batch.ids)
-    original = collate([Example("x", example.reading, {}) for example in made], small.SPECIALS).batch.ids.reshape(-1)
+    original = collate([Example("x", example.input, {}) for example in made], small.SPECIALS).batch.ids.reshape(-1)
     target = first.targets["words"]
     assert np.array_equal(original[target.rows], target.labels)
     changed = np.flatnonzero(original != first.batch.ids.reshape(-1))
@@ -163,7 +163,7 @@ def test_auxiliaries_label_the_same_examples() -> None:
         Auxiliary("has", "has", ("Disease",), of="ills"),
         Auxiliary("extent", "extent", ("Disease",), of="ills"),
     ]
-    made = task.examples(small.documents(5, seed=2), tiny.tokenizer(), limit=40, auxiliaries=followers).examples
+    made = make(task, small.documents(5, seed=2), tiny.tokenizer(), limit=40, also=followers).examples
     part = collate(made, small.SPECIALS)
     assert len(part.targets["has"].labels) == len(made)
     assert np.array_equal(part.targets["extent"].rows, part.targets["ills"].rows)

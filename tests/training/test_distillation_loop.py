@@ -41,7 +41,7 @@ def _taught(made: list[Example], teacher: Model, *, masked: bool = False) -> lis
 
     found = []
     for example in made:
-        batch = lay_out([example.reading], padded(example.reading.size), small.SPECIALS, windows=[0])
+        batch = lay_out([example.input], padded(example.input.size), small.SPECIALS, windows=[0])
         logits = np.array(TorchSession(teacher).run(batch)["ner"], dtype=np.float32)
         if masked:
             logits[0] = np.nan

@@ -168,4 +168,4 @@ def test_mentions_first_then_relations_between_those_found(tmp_path: Path) -> No
     annotator = small.annotator(network, tasks)
     bare = [Document(one.id, one.text) for one in documents]
     found = list(annotator.answer(annotator.annotate(bare)))
-    assert tasks[1].score(documents, found).value > 0.9
+    assert tasks[1].evaluate(documents, found).value > 0.9

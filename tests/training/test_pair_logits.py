@@ -10,6 +10,7 @@ from training import small
 
 from biomux.engine.packing import pack
 from biomux.recipes.schema import HeadSettings
+from biomux.tasks.examples import ModelInput
 from biomux.tasks.relation import Relations
 from biomux.text import tokens as text_tokens
 from biomux.training.model import TorchSession
@@ -20,7 +21,7 @@ def test_pairs_may_be_asked_about_after_the_pass() -> None:
     model = small.model([task], {"links": HeadSettings(kind="pair-of-spans")})
     text = tiny.text(12, seed=2)
     windows = text_tokens.split(tiny.tokenizer(), text, [(0, len(text) // 2), (len(text) // 2, len(text))])
-    batch = next(pack(windows, specials=small.SPECIALS, budget=10_000))
+    batch = next(pack([ModelInput(one) for one in windows], specials=small.SPECIALS, budget=10_000))
     places = np.array([[0, 1, 2, 2], [len(batch.first) - 2, len(batch.first) - 1, 3, 4]])
     session = TorchSession(model)
     answered = session.run(batch)

@@ -168,7 +168,7 @@ def _documents(planned: Sequence[Column], limit: int | None) -> int | None:
 
     total = 0
     # Heads that do not tag read their documents by themselves.
-    read = {(one.base, one.split, () if one.kind == "tagging" else one.heads) for one in planned}
+    read = {(one.base, one.split, () if one.tags else one.heads) for one in planned}
     for base, split, _ in read:
         if own.of_spec(base) is not None:
             return None

@@ -1,33 +1,33 @@
 """The annotator: documents in, the same documents with what the heads say about them out.
 
-    documents → sentences → tokens → windows → packed batches → session → stitched answers → decoded spans → documents
+    documents → sentences → tokens → windows → packed batches → session → entities → relations between them → documents
 
 Training scores its development data through this same path, with torch behind the session.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import groupby
-from typing import TYPE_CHECKING
-
-import numpy as np
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document
-from biomux.engine import asked_tasks, coverage, parallel, text_blocks
-from biomux.engine.packing import BUDGET, Specials, pack
+from biomux.engine import asked_tasks, coverage
+from biomux.engine.packing import BUDGET, Specials
+from biomux.engine.planner import Reader, sections
 from biomux.engine.query import Query, resolved
-from biomux.engine.task_runner import ask
 from biomux.errors import AnnotateError, BiomuxError, UsageError, did_you_mean
-from biomux.tasks.softmax import softmax
-from biomux.tasks.tagging import reading_ranges
+from biomux.tasks.task import finds_spans
+from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import abbreviations as text_abbreviations
-from biomux.text import tokens as text_tokens
-from biomux.text.windows import Window, windows
+from biomux.text import sentences, stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
@@ -35,13 +35,16 @@ if TYPE_CHECKING:
     from biomux.engine.entity_types import Curve, Merge
     from biomux.engine.query import ResolvedQuery
     from biomux.engine.session import Session
-    from biomux.engine.text_blocks import Stretch
-    from biomux.tasks.tagging import Tagging
-    from biomux.tasks.task import Asking
-    from biomux.text.tokens import Tokens
+    from biomux.tasks.examples import ModelInput
+    from biomux.tasks.task import SpanTask, Task
+
+    Outputs = tuple[list[ModelInput], list[NDArray[np.float32]]]
 
 CHUNK = 400_000
 """Characters of text that are packed together: enough to find windows of like length, little enough for flat memory."""
+
+CHUNK_OF_PAIRS = 100_000
+"""As CHUNK, where outputs of the encoder are kept until pairs of the entities that they give are asked about."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,14 @@ class Annotator:
     `limit` is the longest window in tokens; `budget` the tokens of a batch; `temperatures` divide a head's logits before they
     become probabilities. `merges` make plain types of the heads' types; without them the heads' own types are what there is.
     `curves` say how precise a head's type is from which score on, `thresholds` from which score on it is given out by default (None: not at all). In `strict` mode a document that was not wholly read is an error.
-    `asking` are tasks other than tagging, whose heads `answer` asks. What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
+    `tasks` find entities; `asking` are all others: classes, relations, answers, and what other packages bring. What a document's answer is depends neither on `budget` and `chunk` nor on the documents beside it.
     `name` is what the bundle or run is called, for people to read.
     """
 
     session: Session
     tokenizer: Tokenizer
     specials: Specials
-    tasks: tuple[Tagging, ...]
+    tasks: tuple[SpanTask, ...]
     limit: int = 254
     budget: int = BUDGET
     temperatures: Mapping[str, float] | None = None
@@ -67,10 +70,20 @@ class Annotator:
     thresholds: Mapping[tuple[str, str], float | None] | None = None
     strict: bool = False
     chunk: int = CHUNK
-    asking: tuple[Asking, ...] = ()
+    asking: tuple[Task, ...] = ()
     name: str = ""
     on_read: Callable[[int], None] | None = None
     """Told how many more characters have been read: a long document is many calls."""
+
+    @classmethod
+    def of_tasks(
+        cls, session: Session, tokenizer: Tokenizer, specials: Specials, tasks: Iterable[Task], **settings: Any
+    ) -> Annotator:
+        """The annotator of tasks of any kind, in any order."""
+        tasks = tuple(tasks)
+        finding = tuple(task for task in tasks if finds_spans(task))
+        asking = tuple(task for task in tasks if not finds_spans(task))
+        return cls(session, tokenizer, specials, finding, asking=asking, **settings)
 
     def __repr__(self) -> str:
         """One line: what it is called, what it finds, what computes it."""
@@ -136,7 +149,7 @@ class Annotator:
 
         `tasks` says what is found: "entities", "relations" (with the entities that they link), "classes" (of documents and sentences), "pairs", "questions", or names of heads that do not tag. By default it
         is all that the model has and that needs no second text; entities alone if `heads` are named. Thresholds and `precision` are for relation types and classes too. With `keep_entities`
-        documents keep their own entities, and relations are those between them.
+        documents keep their own entities, and relations are those between them. A relation head that reads what taggers read is answered from the same pass of the encoder.
 
         Of all types, those that were never as precise as `precision` are left out: `imprecise` names them. One that is asked for by name is an error then.
         What cannot be asked for is raised here, before the first document. A document that fails goes to `on_error`, and the rest goes on;
@@ -154,7 +167,9 @@ class Annotator:
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
         """As `annotate`, with its options in one value."""
-        return self._all(documents, self._resolved(query), on_error=on_error)
+        chosen = self._resolved(query)
+        others = chosen.asked.others if chosen.asked else ()
+        return self._all(documents, partial(self._annotate, chosen), others, on_error=on_error)
 
     def imprecise(
         self, precision: float, *, heads: Sequence[str] | None = None, tasks: Sequence[str] | None = None
@@ -173,206 +188,171 @@ class Annotator:
         chosen = resolved(query, taggers, self.merges if taggers else None, curves, defaults=self.thresholds)
         return replace(chosen, asked=asked)
 
+    def answer(
+        self,
+        documents: Iterable[Document],
+        *,
+        heads: Sequence[str] | None = None,
+        on_error: Callable[[Document, BiomuxError], None] | None = None,
+    ) -> Iterator[Document]:
+        """The documents, in order, with what heads say; without `heads`, all that do not tag: classes, numbers, relations between their spans, answers.
+
+        What the documents have already stays, but for the spans where a head that finds some is named: relations are those between the mentions that a document has.
+        Errors are as in `annotate`.
+        """
+        _must_be_several(documents)
+        known = {task.name: task for task in (*self.tasks, *self.asking)}
+        named = [task.name for task in self.asking] if heads is None else heads
+        for name in named:
+            if name not in known:
+                raise UsageError("BX001", f"no head is called {name!r}", hint=did_you_mean(name, known))
+        finding = [name for name in named if finds_spans(known[name])]
+        others = tuple(task for name in named if not finds_spans(task := known[name]))
+        chosen = None
+        if finding:
+            chosen = resolved(Query(heads=finding), self.tasks, None, self.curves or {}, defaults=self.thresholds)
+        return self._all(documents, partial(self._found, chosen, others), others, on_error=on_error)
+
     def _all(
         self,
         documents: Iterable[Document],
-        chosen: ResolvedQuery,
+        read: Callable[[Sequence[Document]], list[Document]],
+        others: Sequence[Task],
         *,
         on_error: Callable[[Document, BiomuxError], None] | None,
     ) -> Iterator[Document]:
-        for group in _chunks(documents, self.chunk):
+        pairs = any(task.unit == "pair" for task in others)
+        for group in _chunks(documents, min(self.chunk, CHUNK_OF_PAIRS) if pairs else self.chunk):
             try:
-                done = self._annotate(group, chosen)
+                done = read(group)
             except Exception as error:
                 if on_error is None and isinstance(error, BiomuxError) and error.where:
                     raise
-                yield from self._one_by_one(group, chosen, on_error=on_error or _raise)
+                yield from _one_by_one(group, read, on_error=on_error or _raise)
             else:
                 yield from done
 
-    def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
-        """The documents, in order, with what the heads that do not tag say: classes, numbers, relations between their spans, answers.
-
-        What the documents have already stays: `annotate` first, and relations are those between the mentions that were found.
-        """
-        known = {task.name: task for task in self.asking}
-        unknown = [name for name in heads or () if name not in known]
-        if unknown:
-            raise UsageError(
-                "BX001", f"no answering head is called {unknown[0]!r}", hint=did_you_mean(unknown[0], known)
-            )
-        for group in _chunks(documents, self.chunk):
-            done: Sequence[Document] = group
-            for name in known if heads is None else heads:
-                done = list(
-                    ask(
-                        done,
-                        known[name],
-                        session=self.session,
-                        tokenizer=self.tokenizer,
-                        specials=self.specials,
-                        limit=self.limit,
-                        budget=self.budget,
-                        temperature=(self.temperatures or {}).get(name, 1.0),
-                    )
-                )
-            yield from done
-
-    def _one_by_one(
-        self,
-        documents: Sequence[Document],
-        chosen: ResolvedQuery,
-        *,
-        on_error: Callable[[Document, BiomuxError], None],
-    ) -> Iterator[Document]:
-        """Annotate each by itself, to find out which of them fails."""
-        for document in documents:
-            try:
-                done = self._annotate([document], chosen)
-            except BiomuxError as error:
-                on_error(document, _placed(error, document))
-            except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
-                message = f"cannot be annotated: {type(error).__name__}: {error}"
-                where = f"document {document.id!r}"
-                told = AnnotateError("BX603", message, where=where, hint="check that the text is what you expect")
-                told.__cause__ = error
-                on_error(document, told)
-            else:
-                yield from done
-
-    def _annotate(self, documents: Sequence[Document], chosen: ResolvedQuery) -> list[Document]:
+    def _annotate(self, chosen: ResolvedQuery, documents: Sequence[Document]) -> list[Document]:
+        """A chunk of documents with what was asked for."""
         asked = chosen.asked
+        if asked is None or (asked.entities and not asked.others):
+            return self._found(chosen, (), documents)
+        for document in documents:
+            asked.must_fit(document)
+        bare = [asked.bare(document) for document in documents]
+        done = self._found(chosen if asked.entities else None, asked.others, bare)
+        if not asked.entities:
+            done = [self._covered(replace(document, coverage=sentence_ranges(document))) for document in done]
+            if self.on_read is not None:
+                self.on_read(sum(len(document.text) for document in done))
+        return [asked.kept(document) for document in done]
+
+    def _found(
+        self, chosen: ResolvedQuery | None, others: Sequence[Task], documents: Sequence[Document]
+    ) -> list[Document]:
+        """A chunk of documents: taggers and what does not depend on them in one pass, then what reads the entities that were found, or that there are."""
         for document in documents:
             _must_be_text(document)
-            if asked is not None:
-                asked.must_fit(document)
-        read = self._tagged(documents, chosen) if asked is None or asked.entities else self._untagged(documents)
-        if asked is None or not asked.others:
-            return read
-        answered = self.answer([asked.bare(document) for document in read], heads=asked.heads)
-        return [asked.kept(document) for document in answered]
+        later = [task for task in others if getattr(task, "reads_spans", False)]
+        sooner = [task for task in others if task not in later]
+        finding = () if chosen is None else chosen.tasks
+        reader = Reader(
+            self.session,
+            self.specials,
+            self.budget,
+            self.temperatures or {},
+            later=frozenset(task.name for task in later if task.unit == "pair"),
+            on_read=self.on_read,
+        )
+        done = list(documents)
+        split = [replace(document, sentences=sentences.of(document)) for document in documents]
+        bare = split if chosen is None else [replace(one, spans=(), relations=()) for one in split]
+        spans, outputs = self._read(bare, (*finding, *sooner), reader)
+        if chosen is not None:
+            done = [self._with_spans(*one, chosen) for one in zip(documents, split, spans, strict=True)]
+        done = [_decoded(document, sooner, found) for document, found in zip(done, outputs, strict=True)]
+        if later:
+            again = [replace(one, sentences=known.sentences) for one, known in zip(done, split, strict=True)]
+            _, outputs = self._read(again, later, reader)
+            done = [_decoded(document, later, found) for document, found in zip(done, outputs, strict=True)]
+        return done
 
-    def _untagged(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with their own entities, as they are read for other answers."""
-        read = [replace(document, coverage=reading_ranges(document)) for document in documents]
-        for document in read:
-            if self.strict:
-                _must_be_read(document)
-            if self.on_read is not None:
-                self.on_read(len(document.text))
-        return read
+    def _covered(self, document: Document) -> Document:
+        """The document, which must have been wholly read in strict mode."""
+        if self.strict:
+            _must_be_read(document)
+        return document
 
-    def _tagged(self, documents: Sequence[Document], chosen: ResolvedQuery) -> list[Document]:
-        longest = {task.longest for task in chosen.tasks}
-        most = longest.pop() if len(longest) == 1 else None  # heads that were taught otherwise share whole sentences
-        ranges = [reading_ranges(document, most) for document in documents]
-        spans = self._read(documents, ranges, chosen.tasks)
-        annotated: list[Document] = []
-        for document, found, said in zip(documents, ranges, spans, strict=True):
-            mine = chosen.merged(said, text=document.text, read=found)
-            read = replace(document, spans=tuple(mine), relations=(), coverage=found)
-            if self.strict:
-                _must_be_read(read)
-            if chosen.abbreviations:
-                read = text_abbreviations.carry(read)
-            annotated.append(replace(read, spans=tuple(chosen.final(read.spans))))
-        return annotated
+    def _with_spans(self, document: Document, split: Document, said: Sequence[Span], chosen: ResolvedQuery) -> Document:
+        """A document with the entities that were asked for, made of what the heads said."""
+        read = _ranges(split, chosen.tasks)
+        mine = chosen.merged(said, text=document.text, read=read)
+        made = self._covered(replace(document, spans=tuple(mine), relations=(), coverage=read))
+        if chosen.abbreviations:
+            made = text_abbreviations.carry(made)
+        return replace(made, spans=tuple(chosen.final(made.spans)))
 
     def _read(
-        self, documents: Sequence[Document], ranges: Sequence[Sequence[Range]], tasks: Sequence[Tagging]
-    ) -> list[list[Span]]:
-        """What the heads say about each document. At most a chunk of text is held as tokens at a time, however long a document is."""
+        self, documents: Sequence[Document], tasks: Sequence[Task], reader: Reader
+    ) -> tuple[list[list[Span]], list[dict[str, Outputs]]]:
+        """What heads say about each document: spans, and by task the inputs and outputs of all others.
+
+        At most a chunk of text is held as tokens at a time, however long a document is.
+        """
         found: list[list[Span]] = [[] for _ in documents]
-        group: list[tuple[int, Stretch]] = []
-        size = 0
-        for index, own in enumerate(ranges):
-            for stretch in text_blocks.of(own):
-                group.append((index, stretch))
-                size += stretch.end - stretch.start + 1
-                if size >= self.chunk:
-                    self._read_group(documents, group, tasks, found)
-                    group, size = [], 0
-        self._read_group(documents, group, tasks, found)
-        return found
-
-    def _read_group(
-        self,
-        documents: Sequence[Document],
-        group: Sequence[tuple[int, Stretch]],
-        tasks: Sequence[Tagging],
-        found: list[list[Span]],
-    ) -> None:
-        texts = (
-            (documents[index].text, [(stretch.start, stretch.end) for _, stretch in own])
-            for index, own in groupby(group, key=lambda pair: pair[0])
-        )
-        tokens = text_tokens.split_all(self.tokenizer, texts)
-        own = [documents[index].text for index, _ in group]
-        for (index, stretch), spans in zip(group, self.tag(tokens, own, tasks), strict=True):
-            text_blocks.keep(spans, stretch, found[index])
-
-    def tag(
-        self, sentences_tokens: Sequence[Tokens], texts: Sequence[str], tasks: Sequence[Tagging] | None = None
-    ) -> list[list[Span]]:
-        """The spans of each sentence; `texts` are the whole texts that the sentences stand in."""
-        tasks = self.tasks if tasks is None else tasks
-        places, cut = [], []
-        for index, token in enumerate(sentences_tokens):
-            for window in windows(len(token), limit=self.limit):
-                if window.end > window.start:
-                    places.append((index, window))
-                    cut.append(
-                        token if window.end - window.start == len(token) else token.window(window.start, window.end)
-                    )
-        found: list[list[Span]] = [[] for _ in sentences_tokens]
-        partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]] = {}
-        for batch, logits in parallel.run(self.session, pack(cut, specials=self.specials, budget=self.budget)):
-            ends = np.cumsum(batch.words)
-            begins = ends - batch.words
-            for task in tasks:
-                rows = softmax(logits[task.name], (self.temperatures or {}).get(task.name, 1.0))
-                self._decode(task, rows, batch.windows, begins, ends, places, sentences_tokens, texts, found, partial)
-            if self.on_read is not None:
-                self.on_read(sum(_characters(cut[member]) for member in batch.windows.tolist()))
-        by_name = {task.name: task for task in tasks}
-        for (index, head), parts in sorted(partial.items()):
-            rows = np.concatenate([part for _, part in sorted(parts, key=lambda part: part[0])])
-            found[index] += by_name[head].decode(rows, sentences_tokens[index], texts[index])
-        return [sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in found]
-
-    def _decode(
-        self,
-        task: Tagging,
-        rows: NDArray[np.float32],
-        members: NDArray[np.int64],
-        begins: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        places: Sequence[tuple[int, Window]],
-        sentences_tokens: Sequence[Tokens],
-        texts: Sequence[str],
-        found: list[list[Span]],
-        partial: dict[tuple[int, str], list[tuple[int, NDArray[np.float32]]]],
-    ) -> None:
-        busy = np.add.reduceat(rows.argmax(axis=1) > 0, begins[ends > begins]).tolist() if len(rows) else []
-        order = 0
-        for member, begin, end in zip(members.tolist(), begins.tolist(), ends.tolist(), strict=True):
-            index, window = places[member]
-            token = sentences_tokens[index]
-            if end == begin:
-                continue
-            some = bool(busy[order]) or not task.skips_empty
-            order += 1
-            if window.end - window.start == len(token):
-                if some:
-                    found[index] += task.decode(rows[begin:end], token, texts[index])
-                continue
-            firsts = token.first[slice(*np.searchsorted(token.first, (window.start, window.end)))]
-            keep = (firsts >= window.core_start) & (firsts < window.core_end)
-            partial.setdefault((index, task.name), []).append((window.start, rows[begin:end][keep]))
+        outputs: list[dict[str, Outputs]] = [{} for _ in documents]
+        asked = sections(documents, tasks, self.tokenizer, limit=self.limit, chunk=self.chunk, counts=Counter())
+        for section in asked:
+            with closing(reader.answers(section)) as answers:
+                for one, task, inputs, said in answers:
+                    if finds_spans(task):
+                        found[one.document] += task.mentions(documents[one.document].text, inputs, said)
+                    else:
+                        kept = outputs[one.document].setdefault(task.name, ([], []))
+                        kept[0].extend(inputs)
+                        kept[1].extend(said)
+        ordered = [
+            sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in found
+        ]
+        long = [any(end - start > stretches.LONGEST for start, end in one.sentences or ()) for one in documents]
+        return [
+            stretches.without_overlaps(one) if cut else one for one, cut in zip(ordered, long, strict=True)
+        ], outputs
 
 
-def _characters(tokens: Tokens) -> int:
-    return int(tokens.ends[-1] - tokens.starts[0]) if tokens.words else 0
+def _one_by_one(
+    documents: Sequence[Document],
+    read: Callable[[Sequence[Document]], list[Document]],
+    *,
+    on_error: Callable[[Document, BiomuxError], None],
+) -> Iterator[Document]:
+    """Read each by itself, to find out which of them fails."""
+    for document in documents:
+        try:
+            done = read([document])
+        except BiomuxError as error:
+            on_error(document, _placed(error, document))
+        except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
+            message = f"cannot be annotated: {type(error).__name__}: {error}"
+            where = f"document {document.id!r}"
+            told = AnnotateError("BX603", message, where=where, hint="check that the text is what you expect")
+            told.__cause__ = error
+            on_error(document, told)
+        else:
+            yield from done
+
+
+def _ranges(document: Document, tasks: Sequence[SpanTask]) -> tuple[Range, ...]:
+    """What was read: the sentences, in parts if all tasks read the same parts of them."""
+    longest = {getattr(getattr(task, "reads", None), "longest", None) for task in tasks}
+    return sentence_ranges(document, longest.pop() if len(longest) == 1 else None)
+
+
+def _decoded(document: Document, tasks: Sequence[Task], outputs: Mapping[str, Outputs]) -> Document:
+    """A document with what tasks make of their outputs for it."""
+    for task in tasks:
+        document = task.decode(document, *outputs[task.name])
+    return document
 
 
 def _chunks(documents: Iterable[Document], limit: int) -> Iterator[list[Document]]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.tasks.examples import ModelInput
-    from biomux.text.tokens import Tokens
 
 
 BUDGET = 1024
@@ -65,73 +64,58 @@ def padded(size: int) -> int:
     return -(-size // step) * step
 
 
-def pack(windows: Sequence[Tokens], *, specials: Specials, budget: int) -> Iterator[Batch]:
-    """Batches of at most `budget` tokens (at least one window), padding included, longest windows first: what is left at the end, when cores run dry, is short."""
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for index, window in enumerate(windows):
-        by_length[padded(len(window) + 2)].append(index)
-    for length in sorted(by_length, reverse=True):
-        members = by_length[length]
-        rows = max(1, budget // length)
-        for begin in range(0, len(members), rows):
-            yield _batch(windows, members[begin : begin + rows], length, specials)
+def pack(
+    inputs: Sequence[ModelInput], *, specials: Specials, budget: int, heads: frozenset[str] | None = None
+) -> Iterator[Batch]:
+    """Batches of at most `budget` tokens (at least one input), padding included, longest inputs first: what is left at the end, when cores run dry, is short.
 
-
-def _batch(windows: Sequence[Tokens], members: Sequence[int], length: int, specials: Specials) -> Batch:
-    ids = np.full((len(members), length), specials.pad, dtype=np.int64)
-    mask = np.zeros((len(members), length), dtype=np.int64)
-    ids[:, 0] = specials.before
-    first = []
-    for row, index in enumerate(members):
-        window = windows[index]
-        size = len(window)
-        ids[row, 1 : size + 1] = window.ids
-        ids[row, size + 1] = specials.after
-        mask[row, : size + 2] = 1
-        first.append(window.first + (row * length + 1))
-    words = np.array([windows[index].words for index in members], dtype=np.int64)
-    return Batch(ids, mask, np.concatenate(first).astype(np.int64), words, np.array(members, dtype=np.int64))
-
-
-def pack_readings(readings: Sequence[ModelInput], *, specials: Specials, budget: int) -> Iterator[Batch]:
-    """As `pack`, for readings: rows with a prefix, or with pairs of spans."""
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for index, reading in enumerate(readings):
-        by_length[padded(reading.size)].append(index)
-    for length in sorted(by_length, reverse=True):
-        members = by_length[length]
+    Inputs with a prefix are not put beside those without: these have no segments.
+    """
+    by_length: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for index, one in enumerate(inputs):
+        by_length[padded(one.size), one.prefix is not None].append(index)
+    for length, prefixed in sorted(by_length, reverse=True):
+        members = by_length[length, prefixed]
         rows = max(1, budget // length)
         for begin in range(0, len(members), rows):
             chosen = members[begin : begin + rows]
-            yield lay_out([readings[index] for index in chosen], length, specials, windows=chosen)
+            yield lay_out([inputs[index] for index in chosen], length, specials, windows=chosen, heads=heads)
 
 
-def lay_out(readings: Sequence[ModelInput], length: int, specials: Specials, *, windows: Sequence[int]) -> Batch:
-    """Readings as rows of one length."""
-    ids = np.full((len(readings), length), specials.pad, dtype=np.int64)
-    mask = np.zeros((len(readings), length), dtype=np.int64)
-    segments = np.zeros_like(mask) if any(reading.prefix is not None for reading in readings) else None
+def lay_out(
+    inputs: Sequence[ModelInput],
+    length: int,
+    specials: Specials,
+    *,
+    windows: Sequence[int],
+    heads: frozenset[str] | None = None,
+) -> Batch:
+    """Inputs as rows of one length."""
+    ids = np.full((len(inputs), length), specials.pad, dtype=np.int64)
+    mask = np.zeros((len(inputs), length), dtype=np.int64)
+    segments = np.zeros_like(mask) if any(one.prefix is not None for one in inputs) else None
     ids[:, 0] = specials.before
     first, pairs = [], []
-    for row, reading in enumerate(readings):
-        begin, end = reading.begin, reading.begin + len(reading.tokens)
-        if reading.prefix is not None and segments is not None:
-            ids[row, 1 : begin - 1] = reading.prefix.ids
+    for row, one in enumerate(inputs):
+        begin, end = one.begin, one.begin + len(one.tokens)
+        if one.prefix is not None and segments is not None:
+            ids[row, 1 : begin - 1] = one.prefix.ids
             ids[row, begin - 1] = specials.after
             segments[row, begin : end + 1] = 1
-        ids[row, begin:end] = reading.tokens.ids
+        ids[row, begin:end] = one.tokens.ids if one.hidden is None else one.hidden
         ids[row, end] = specials.after
         mask[row, : end + 1] = 1
-        places = reading.tokens.first.astype(np.int64) + (row * length + begin)
+        places = one.tokens.first + (row * length + begin)
         first.append(places)
-        if reading.pairs is not None:
-            pairs.append(places[reading.pairs])
+        if one.pairs is not None:
+            pairs.append(places[one.pairs].astype(np.int64))
     return Batch(
         ids,
         mask,
-        np.concatenate(first) if first else np.zeros(0, dtype=np.int64),
-        np.array([reading.tokens.words for reading in readings], dtype=np.int64),
+        np.concatenate(first).astype(np.int64) if first else np.zeros(0, dtype=np.int64),
+        np.array([one.tokens.words for one in inputs], dtype=np.int64),
         np.array(windows, dtype=np.int64),
         segments,
         np.concatenate(pairs) if pairs else None,
+        heads,
     )

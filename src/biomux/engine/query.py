@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from biomux.document import Range, Span
     from biomux.engine.asked_tasks import AskedTasks
     from biomux.engine.entity_types import Curve, Merge, Source
-    from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import SpanTask
 
 NEVER = 2.0
 """A threshold that no score reaches."""
@@ -80,7 +80,7 @@ class ResolvedQuery:
     `consistent`: names are voted on. `abbreviations`: a long form's types are carried to its short form. `asked` is what else is found.
     """
 
-    tasks: tuple[Tagging, ...]
+    tasks: tuple[SpanTask, ...]
     merges: tuple[Merge, ...] | None
     types: frozenset[str]
     thresholds: Mapping[str, float]
@@ -123,7 +123,7 @@ class ResolvedQuery:
 
 def resolved(
     query: Query,
-    tasks: Sequence[Tagging],
+    tasks: Sequence[SpanTask],
     merges: Mapping[str, Merge] | None,
     curves: Mapping[Source, Curve],
     *,
@@ -272,7 +272,7 @@ def _floors(
     return floors
 
 
-def _alone(tasks: Sequence[Tagging], curves: Mapping[Source, Curve], names: Iterable[str]) -> dict[str, Curve]:
+def _alone(tasks: Sequence[SpanTask], curves: Mapping[Source, Curve], names: Iterable[str]) -> dict[str, Curve]:
     """The calibration of each type where several heads may have a type of that name: usable if one head alone has it."""
     owners = {name: [task.name for task in tasks if name in task.types] for name in names}
     return {name: curves.get((heads[0], name), ()) for name, heads in owners.items() if len(heads) == 1}

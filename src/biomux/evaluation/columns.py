@@ -29,7 +29,10 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: documents of a corpus, some heads, and how their types meet. `plain`: the model's plain types instead of heads."""
+    """One column: documents of a corpus, some heads, and how their types meet. `plain`: the model's plain types instead of heads.
+
+    `tags`: spans are scored; else what the head's task says.
+    """
 
     name: str
     corpus: str
@@ -40,6 +43,7 @@ class Column:
     cross: bool = False
     plain: tuple[str, ...] = ()
     kind: str = "tagging"
+    tags: bool = True
 
     @property
     def base(self) -> str:
@@ -146,7 +150,7 @@ def _asked(spec: str, heads: Sequence[EvaluatedHead], split: str, *, by_name: bo
         name = f"{base}~{head.name}" if several or not trained else base
         corpus = spec if kept or not trained or own.of_spec(spec) else head.corpus or spec
         nothing = mapping.of_pairs([])
-        yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not trained, kind=head.kind)
+        yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not trained, kind=head.kind, tags=False)
 
 
 def _way_out(heads: Sequence[EvaluatedHead]) -> str:

@@ -14,7 +14,6 @@ from biomux.errors import CorpusError, ScoreError
 from biomux.evaluation.score_folder import column_writer, signed
 from biomux.scoring.score_sheet import Sheet
 from biomux.scoring.signature import Checksum
-from biomux.tasks.task_sheet import TaskSheet, sheet_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,21 +61,15 @@ def evaluate(
             documents = unseen.of(documents)
         checksum = Checksum()
         gold = checksum.watch(islice(documents, limit))
-        sheets = _score(model, group, gold, folder, examples, tick)
+        scores = _score(model, group, gold, folder, examples, tick)
         if not checksum.documents:
             raise ScoreError(
                 "BX704",
                 f"no document of {first.corpus!r}, split {first.split!r}, is left to score",
                 hint="score another split, or keep documents of the training text with --keep-seen",
             )
-        for column, sheet in zip(group, sheets, strict=True):
-            if isinstance(sheet, TaskSheet) and not sheet.scored:
-                raise ScoreError(
-                    "BX704",
-                    f"{first.corpus!r}, split {first.split!r}, has nothing that head {column.heads[0]!r} answers",
-                    hint="score a corpus with classes, numbers, relations or questions of the kind that the head learned",
-                )
-            yield _described(column, sheet, checksum, unseen, unread, limit)
+        for column, (found, facts) in zip(group, scores, strict=True):
+            yield _described(column, found, facts, checksum, unseen, unread, limit)
 
 
 def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
@@ -120,12 +113,16 @@ def token_ranges(model: EvaluatedModel) -> Callable[[str], list[Range]] | None:
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:
-    """Columns over the same documents, which are annotated together. Heads that do not tag are asked one by one."""
+    """Columns over the same documents, which are annotated together. Heads that find no spans are asked one by one."""
     groups: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[Column]] = {}
     for column in columns:
-        alone = () if column.kind == "tagging" else column.heads
+        alone = () if column.tags else column.heads
         groups.setdefault((column.corpus, column.split, column.plain, alone), []).append(column)
     return list(groups.values())
+
+
+Scored = tuple[dict[str, Any], dict[str, Any]]
+"""The scores of a column as plain JSON, and what its signature says of them."""
 
 
 def _score(
@@ -135,9 +132,9 @@ def _score(
     folder: Path | None,
     examples: int,
     tick: Callable[[], None],
-) -> Sequence[Sheet | TaskSheet]:
-    if columns[0].kind != "tagging":
-        return [_score_asked(model, columns[0], documents, folder, tick)]
+) -> Sequence[Scored]:
+    if not columns[0].tags:
+        return [_score_head(model, columns[0], documents, folder, tick)]
     tokens = token_ranges(model)
     sheets = [Sheet(tokens=tokens, examples=examples) for _ in columns]
     if columns[0].plain:
@@ -152,41 +149,51 @@ def _score(
                 row = sheet.add(column.types.of_gold(gold), column.types.of_predicted(predicted))
                 writer.add(column.types.only(predicted), row)
             tick()
-    return sheets
+    return [
+        (sheet.to_json(), {"types": str(column.types)} if column.cross else {})
+        for column, sheet in zip(columns, sheets, strict=True)
+    ]
 
 
-def _score_asked(
+def _score_head(
     model: EvaluatedModel, column: Column, documents: Iterable[Document], folder: Path | None, tick: Callable[[], None]
-) -> TaskSheet:
-    """A head that does not tag: documents without what it is to say go in, as when training scores it."""
+) -> Scored:
+    """A head that finds no spans, by its task: documents without what it is to say go in, as when training scores it."""
     task = next(task for task in model.asking if task.name == column.heads[0])
-    sheet = sheet_of(task)
-    waiting: deque[Document] = deque()
+    gold: list[Document] = []
+    predicted: list[Document] = []
 
     def bare() -> Iterator[Document]:
         for document in documents:
-            waiting.append(document)
+            gold.append(document)
             yield task.bare(document)
 
+    for document in model.answer(bare(), heads=[task.name]):
+        predicted.append(document)
+        tick()
+    found = task.evaluate(gold, predicted)
+    if gold and not found.scored:
+        raise ScoreError(
+            "BX704",
+            f"{column.corpus!r}, split {column.split!r}, has nothing that head {task.name!r} answers",
+            hint="score a corpus with classes, numbers, relations or questions of the kind that the head learned",
+        )
     with column_writer(folder, column.name) as writer:
-        for predicted in model.answer(bare(), heads=[task.name]):
-            writer.add(predicted, sheet.add(waiting.popleft(), predicted))
-            tick()
-    return sheet
+        for document, row in zip(predicted, found.document_rows([one.id for one in gold]), strict=True):
+            writer.add(document, row)
+    stated = task.facts if hasattr(task, "facts") else {}
+    return {"documents": len(gold), **found.to_json()}, {"kind": column.kind, "main": found.main, **stated}
 
 
 def _described(
     column: Column,
-    sheet: Sheet | TaskSheet,
+    scores: dict[str, Any],
+    facts: dict[str, Any],
     checksum: Checksum,
     unseen: Unseen | None,
     unread: Sequence[str],
     limit: int | None,
 ) -> dict[str, Any]:
-    scores = sheet.to_json()
-    facts: dict[str, Any] = {"types": str(column.types)} if column.cross and column.kind == "tagging" else {}
-    if isinstance(sheet, TaskSheet):
-        facts |= {"kind": column.kind, "main": scores["main"]["metric"], **_stated(sheet.task)}
     if limit is not None:
         facts["limit"] = limit
     if unseen is not None:
@@ -210,21 +217,10 @@ def _described(
         "heads": list(column.heads),
         "cross": column.cross,
         "map": str(column.types) or None,
-        **({"kind": column.kind} if column.kind != "tagging" else {}),
+        **({} if column.tags else {"kind": column.kind}),
         "checksum": checksum.value,
         "removed": None if unseen is None else {"documents": unseen.removed, "found_in": dict(unseen.by_part)},
         "unchecked": list(unread),
         "signature": line,
         **scores,
     }
-
-
-def _stated(task: Any) -> dict[str, str]:
-    """What the signature must say of a task that does not tag."""
-    if task.kind == "relation":
-        between = {"between": task.between} if task.between != "mentions" else {}
-        return {"mentions": "gold", "direction": "none", **between}
-    if task.kind == "classification":
-        told = {"of": task.of, "classes": "several" if task.several else "one"}
-        return {**told, **({"negative": "+".join(task.negative)} if task.negative and not task.several else {})}
-    return {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from biomux.corpora import catalogue, own, view
 from biomux.recipes.run_folder import RunFolder
-from biomux.tasks.task_sheet import KINDS
+from biomux.tasks.task import finds_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,11 +29,11 @@ class EvaluatedModel(Protocol):
 
     @property
     def asking(self) -> Sequence[Any]:
-        """Tasks other than tagging."""
+        """Tasks that find no spans."""
         ...
 
     def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
-        """The documents, in order, with what heads other than taggers say."""
+        """The documents, in order, with what heads that find no spans say."""
         ...
 
     def annotate(
@@ -50,18 +50,17 @@ class EvaluatedModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedHead:
-    """A head: its types, its tagging scheme, the corpus (or view) it was trained on, None if unknown, and its kind of task."""
+    """A head: its types, its tagging scheme, the corpus (or view) it was trained on, None if unknown, and its kind of task.
+
+    `tags`: its types are types of spans.
+    """
 
     name: str
     types: tuple[str, ...]
     scheme: str
     corpus: str | None
     kind: str = "tagging"
-
-    @property
-    def tags(self) -> bool:
-        """Whether its types are types of spans."""
-        return self.kind == "tagging"
+    tags: bool = True
 
     @property
     def base(self) -> str | None:
@@ -77,22 +76,23 @@ class EvaluatedHead:
 def heads_of(model: EvaluatedModel, folder: Path | None = None) -> tuple[EvaluatedHead, ...]:
     """The heads of a model that was loaded from this folder, without those of `unscored`: taggers first."""
     stated = {} if folder is None else _stated(folder)
-    tagging = [
-        EvaluatedHead(task.name, tuple(task.types), task.scheme, stated.get(task.name) or corpus_of(task.name))
-        for task in model.tasks
-        if task.kind == "tagging"
-    ]
-    others = [
-        EvaluatedHead(task.name, tuple(task.labels), "none", stated.get(task.name) or corpus_of(task.name), task.kind)
-        for task in model.asking
-        if task.kind in KINDS
-    ]
-    return (*tagging, *others)
+    return tuple(
+        EvaluatedHead(
+            task.name,
+            tuple(task.types if finds_spans(task) else task.labels),
+            getattr(task, "scheme", "none"),
+            stated.get(task.name) or corpus_of(task.name),
+            task.kind,
+            finds_spans(task),
+        )
+        for task in (*model.tasks, *model.asking)
+        if not getattr(task, "for_training", False)
+    )
 
 
 def unscored(model: EvaluatedModel) -> tuple[tuple[str, str], ...]:
-    """Heads that cannot be scored on a corpus, with their kind: they serve training, or came from another package."""
-    return tuple((task.name, task.kind) for task in model.asking if task.kind not in KINDS)
+    """Heads that cannot be scored on a corpus, with their kind: they serve training."""
+    return tuple((task.name, task.kind) for task in model.asking if getattr(task, "for_training", False))
 
 
 def corpus_of(head: str) -> str | None:

@@ -125,6 +125,8 @@ def main_figure(column: Mapping[str, Any]) -> tuple[str, str]:
         return name, _plain(one["pearson"], one["pearson_error"])
     if "relations" in column:
         return name, with_error(column["relations"]["matchings"]["undirected"]["micro"])
+    if "labels" not in column:
+        return name, figure(main["value"], None)
     labels = column["labels"]
     error = {
         "accuracy": labels.get("accuracy_error"),

@@ -26,7 +26,6 @@ from biomux.formats import folder_target, jsonl, target
 from biomux.recipes.run_folder import JOURNAL, WEIGHTS, RunFolder, read_journal
 from biomux.scoring.signature import Checksum
 from biomux.tasks import restored
-from biomux.tasks.task_rows import rows_of
 from biomux.training import loop, run
 from biomux.training.development_scores import predict
 from biomux.training.load_run import load_run
@@ -198,7 +197,7 @@ def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) 
             if predicted is None:
                 annotator = annotator or load_run(folder)
                 predicted = predict(annotator, task, gold)
-            scores, rows = task.score(gold, predicted), rows_of(task, gold, predicted)
+            scores = task.evaluate(gold, predicted)
             checksum = Checksum()
             for _ in checksum.watch(gold):
                 pass
@@ -213,8 +212,8 @@ def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) 
             }
             with (made / f"{name}.predictions.jsonl").open("wb") as stream:
                 stream.writelines(map(jsonl.line, predicted))
-            if rows is not None:
-                (made / f"{name}.rows.json").write_text(json.dumps(rows.to_json()), encoding="utf-8")
+            if scores.rows is not None:
+                (made / f"{name}.rows.json").write_text(json.dumps(scores.rows.to_json()), encoding="utf-8")
         content = {
             "format": SCORES,
             "version": VERSION,

@@ -15,26 +15,29 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from biomux.document import Label, Span
 from biomux.errors import RecipeError, did_you_mean
+from biomux.scoring.labels import LabelScores
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import MASKED, Example, ExampleSet, Labels, ModelInput, Unit
+from biomux.tasks.examples import MASKED, Labels
 from biomux.tasks.softmax import softmax
-from biomux.tasks.tagging import Tagging, reading_ranges, types_in
-from biomux.tasks.task import Scores
+from biomux.tasks.tagging import Tagging, strict_spans, types_in
+from biomux.tasks.task import Evaluation, rows_of
 from biomux.text import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from biomux.document import Document, Range
+    from biomux.tasks.examples import ModelInput, Unit
 
 Which = Literal["has", "number", "extent", "has-any"]
 
@@ -63,6 +66,7 @@ class Auxiliary:
     scheme: Literal["bio", "bioes"] = "bio"
     longest: int | None = None
     kind: Literal["auxiliary"] = "auxiliary"
+    for_training: ClassVar[bool] = True
 
     @classmethod
     def of_documents(
@@ -106,57 +110,48 @@ class Auxiliary:
         most = 3 if self.which == "number" else 1
         return Labels("window", np.array([min(len(begins), most)], dtype=np.int32))
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
-        """Examples of its own, with labels for this head alone."""
-        tagger = Tagging(self.of, self.types, self.scheme, longest=self.longest)
-        if self.which != "has-any":
-            made = tagger.examples(documents, tokenizer, limit=limit, auxiliaries=[self])
-            own = [
-                replace(example, task=self.name, labels={self.name: example.labels[self.name]})
-                for example in made.examples
-            ]
-            return ExampleSet(own, made.counts)
-        made = ExampleSet()
-        for document in documents:
-            made.counts["documents"] += 1
-            for number, (start, end) in enumerate(self._ranges(document)):
-                for tokens in text_inputs.windowed(
-                    tokenizer, document.text, (start, end), limit=limit, counts=made.counts
-                ):
-                    tags = tagger.encode(document.spans, tokens).labels
-                    labels = {self.name: self.label(tags, tags, self.scheme)}
-                    made.examples.append(Example(self.name, ModelInput(tokens), labels, (document.id, number)))
-        return made
+    @property
+    def follows(self) -> str:
+        """The tagging task whose examples it labels when losses are joint; none where it reads something else."""
+        return "" if self.which == "has-any" else self.of
 
-    def _ranges(self, document: Document) -> tuple[Range, ...]:
-        if self.which != "has-any":
-            return reading_ranges(document, self.longest)
-        passages = [(passage.start, passage.end) for passage in document.passages if passage.end > passage.start]
-        return tuple(passages) or ((0, len(document.text)),)
+    @property
+    def reads(self) -> text_inputs.Sentences | text_inputs.Texts:
+        """The sentences of its tagging task; passages for has-any."""
+        return text_inputs.Texts(passages=True) if self.which == "has-any" else text_inputs.Sentences(self.longest)
+
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """An input for each range, or for each window of it."""
+        return self.reads.inputs(document, tokenizer, limit=limit, counts=counts)
+
+    def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels]:
+        """What follows from the mentions."""
+        tagger = Tagging(self.of, self.types, self.scheme, longest=self.longest)
+        tags = tagger.tags(document, inputs, counts=counts)
+        return [self.label(seen, own, self.scheme) for seen, own in tags]
+
+    def _ranges(self, document: Document) -> Sequence[Range]:
+        if self.which == "has-any":
+            return text_inputs.Texts(passages=True).parts(document)
+        return text_inputs.sentence_ranges(document, self.longest)
 
     def bare(self, document: Document) -> Document:
         """The document without spans and labels."""
         return replace(document, spans=(), relations=(), labels=())
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
-        """A reading for each range and window; the note is the range."""
-        return [
-            ModelInput(tokens, note=part)
-            for part in self._ranges(document)
-            for tokens in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=Counter())
-        ]
-
     def decode(
-        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """A label for each range (of several windows the one that says most), or spans of runs of words of one extent."""
         if self.which == "extent":
-            return self._runs(document, readings, logits)
+            return self._runs(document, inputs, outputs)
         best: dict[Range, tuple[int, float]] = {}
-        for reading, rows in zip(readings, logits, strict=True):
+        for one, rows in zip(inputs, outputs, strict=True):
             chances = softmax(rows)[0]
             found = (int(chances.argmax()), float(chances.max()))
-            best[reading.note] = max(best.get(reading.note, found), found)
+            best[one.part] = max(best.get(one.part, found), found)
         added = [
             Label(self.labels[index], start=start, end=end, score=score, head=self.name)
             for (start, end), (index, score) in best.items()
@@ -164,11 +159,12 @@ class Auxiliary:
         return replace(document, labels=(*document.labels, *added))
 
     def _runs(
-        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
-        found: dict[Range, Span] = {}
-        for reading, rows in zip(readings, logits, strict=True):
-            chances, tokens = softmax(rows), reading.tokens
+        found: list[Span] = []
+        for _, group in groupby(zip(inputs, outputs, strict=True), key=lambda pair: pair[0].number):
+            tokens, rows = text_inputs.stitched(*zip(*group, strict=True))
+            chances = softmax(rows)
             tags = chances.argmax(axis=1)
             at = 0
             while at < len(tags):
@@ -178,32 +174,31 @@ class Auxiliary:
                 if tags[at]:
                     place = int(tokens.starts[at]), int(tokens.ends[end - 1])
                     score = float(chances[at:end, tags[at]].min())
-                    found[place] = Span(*place, self.labels[tags[at]], score=score, head=self.name)
+                    found.append(Span(*place, self.labels[tags[at]], score=score, head=self.name))
                 at = end
-        return replace(document, spans=(*document.spans, *found.values()))
+        return replace(document, spans=(*document.spans, *found))
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
         """Accuracy over ranges against what follows from the gold mentions; for the extent, strict F1 of the runs."""
-        from biomux.scoring import spans as scoring
-        from biomux.scoring.labels import score_labels
-
         if self.which == "extent":
             derived = [replace(document, spans=self._extents(document), relations=()) for document in gold]
             own = [
                 replace(document, spans=tuple(span for span in document.spans if span.head == self.name), relations=())
                 for document in predicted
             ]
-            found = scoring.score(zip(derived, own, strict=True), matchings=("strict",))["strict"]
-            return Scores("f1", {"f1": found.f1, "precision": found.precision, "recall": found.recall})
-        pairs = []
+            return strict_spans(derived, own)
+        cells, rows = Counter[tuple[str, str | None]](), []
         for left, right in zip(gold, predicted, strict=True):
             said = {(one.start, one.end): one.name for one in right.labels if one.head == self.name}
+            found = []
             for start, end in self._ranges(left):
                 inside = sum(start <= span.start and span.end <= end for span in left.spans if span.type in self.types)
-                wanted = self.labels[min(inside, len(self.labels) - 1)]
-                pairs.append((wanted, said.get((start, end))))
-        scores = score_labels(pairs)
-        return Scores("accuracy", {"accuracy": scores.accuracy, "macro_f1": scores.table().macro.f1})
+                found.append((self.labels[min(inside, len(self.labels) - 1)], said.get((start, end))))
+            cells.update(found)
+            rows.append([sum(wanted == given for wanted, given in found), len(found)])
+        scores = LabelScores(cells)
+        figures = {"accuracy": scores.accuracy, "macro_f1": scores.table().macro.f1}
+        return Evaluation("accuracy", figures, rows_of("mean", gold, rows), scored=scores.documents)
 
     def _extents(self, document: Document) -> tuple[Span, ...]:
         kept = {(span.start, span.end) for span in document.spans if span.type in self.types}

@@ -6,6 +6,7 @@ each learning the text's classes; of what they say the mean counts (one class) o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,19 +15,24 @@ import numpy as np
 
 from biomux.document import Label
 from biomux.errors import TrainingError
+from biomux.scoring.counts import CountTally
+from biomux.scoring.means import Mean
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput
+from biomux.tasks.examples import Labels
 from biomux.tasks.softmax import sigmoid, softmax
-from biomux.tasks.task import Scores
+from biomux.tasks.task import Evaluation, rows_of
 from biomux.text import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from biomux.document import Document, Range
+    from biomux.scoring.counts import Table
+    from biomux.scoring.document_rows import Rows
+    from biomux.tasks.examples import ModelInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +91,29 @@ class Classification:
         """Each class by itself where there may be several."""
         return "binary-cross-entropy" if self.several else "cross-entropy"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
-        """An example for each text, or for each window of a long one."""
-        made = ExampleSet()
-        for document in documents:
-            made.counts["documents"] += 1
-            numbers: dict[Range, int] = {}
-            for reading in self._readings(document, tokenizer, limit, made.counts):
-                number = numbers.setdefault(reading.note, len(numbers))
-                values = self._values(self._gold(document, reading.note), made.counts)
-                if values is not None:
-                    labels = {self.name: Labels("window", values)}
-                    made.examples.append(Example(self.name, reading, labels, (document.id, number)))
-        return made
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a score's signature says of the task."""
+        told = {"of": self.of, "classes": "several" if self.several else "one"}
+        return {**told, **({"negative": "+".join(self.negative)} if self.negative and not self.several else {})}
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
-        """A reading for each text or window; the note is its range."""
-        return self._readings(document, tokenizer, limit, Counter())
+    @property
+    def reads(self) -> text_inputs.Sentences | text_inputs.Texts | text_inputs.TextPair:
+        """Sentences, as taggers do; whole texts; or pairs of texts."""
+        if self.of == "sentence":
+            return text_inputs.Sentences()
+        return text_inputs.Texts() if self.of == "document" else text_inputs.TextPair()
 
-    def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[ModelInput]:
-        if self.of == "pair":
-            found = text_inputs.pair(document, tokenizer, limit=limit, counts=counts)
-            return [] if found is None else [replace(found, note=(0, len(document.text)))]
-        return [
-            ModelInput(tokens, note=part)
-            for part in self._parts(document)
-            for tokens in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=counts)
-        ]
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """An input for each text, or for each window of a long one."""
+        return self.reads.inputs(document, tokenizer, limit=limit, counts=counts)
+
+    def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels | None]:
+        """The classes of the text that each input is of, or is a window of."""
+        values = [self._values(self._gold(document, one.part), counts) for one in inputs]
+        return [None if one is None else Labels("window", one) for one in values]
 
     def _parts(self, document: Document) -> Sequence[Range]:
         return sentences.of(document) if self.of == "sentence" else [(0, len(document.text))]
@@ -144,13 +146,13 @@ class Classification:
         return replace(document, labels=())
 
     def decode(
-        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with a label for each part: the most probable class, or all that are more likely than not."""
         by_part: dict[Range, list[NDArray[np.float32]]] = {}
-        for reading, rows in zip(readings, logits, strict=True):
+        for one, rows in zip(inputs, outputs, strict=True):
             chances = sigmoid(rows) if self.several else softmax(rows)
-            by_part.setdefault(reading.note, []).append(chances[0])
+            by_part.setdefault(one.part, []).append(chances[0])
         added = []
         for (start, end), windows in by_part.items():
             chances = np.max(windows, axis=0) if self.several else np.mean(windows, axis=0)
@@ -161,30 +163,93 @@ class Classification:
                 added.append(Label(self.classes[index], score=score, head=self.name, **place))
         return replace(document, labels=(*document.labels, *added))
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
-        """Accuracy, micro- and macro-F1 over texts; with several classes of sentences also over documents, by the union of sentences."""
-        from biomux.scoring.labels import score_labels, score_sets
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
+        """Accuracy, micro- and macro-F1 over texts; with several classes of sentences also over documents, by the union of sentences.
 
-        pairs, unions = [], []
+        Where a document has many texts (sentences), standard errors are still over documents.
+        """
+        negative = frozenset() if self.several else frozenset(self.negative)
+        texts, classes, unions = CountTally(), CountTally(), CountTally()
+        example, left_out = Mean(), Counter[str]()
+        each: list[tuple[list[int], dict[str, list[int]], list[int]]] = []
         for left, right in zip(gold, predicted, strict=True):
-            said = [label for label in right.labels if label.head == self.name]
-            for part in self._parts(left):
-                place = part if self.of == "sentence" else (None, None)
-                names = [label.name for label in said if (label.start, label.end) == place]
-                pairs.append((self._gold(left, part), names))
-            unions.append(
-                ({name for part in self._parts(left) for name in self._gold(left, part)}, {x.name for x in said})
+            hits, counts, sides = [0, 0, 0], dict[str, list[int]](), (set[str](), set[str]())
+            for wanted, said in self._answered(left, right):
+                sides[0].update(wanted)
+                sides[1].update(said)
+                if not wanted and not self.several:
+                    left_out["texts without a class"] += 1
+                    continue
+                hits[wanted != said] += 1
+                for name in (wanted | said) - negative:
+                    before = counts.get(name, [0, 0, 0])
+                    counts[name] = [old + new for old, new in zip(before, _cell(name, wanted, said), strict=True)]
+                both = len(wanted) + len(said)
+                example += Mean.of(2 * len(wanted & said) / both if both else 1.0)
+            left_out["labels of other classes"] += sum(
+                label.value is None and label.name not in self.classes for label in left.labels
             )
+            union = {name: _cell(name, *sides) for name in sides[0] | sides[1]}
+            for tally, found in ((texts, {"texts": hits}), (classes, counts), (unions, union)):
+                tally.add(found)
+            each.append((hits, counts, [sum(cells) for cells in zip([0, 0, 0], *union.values(), strict=True)]))
+        table, share = classes.table(len(gold)), texts.table(len(gold))
+        figures = {"f1": table.f1, "macro_f1": table.macro.f1}
         if self.several:
-            sets = score_sets(pairs)
-            figures = {
-                "f1": sets.table.micro.f1,
-                "macro_f1": sets.table.macro.f1,
-                "exact": sets.exact.value,
-                "document_f1": score_sets(unions).table.micro.f1,
-            }
-            return Scores(self.main or "f1", figures)
-        labelled = score_labels((wanted[0], said[0] if said else None) for wanted, said in pairs if wanted)
-        table = labelled.table(negative=self.negative)
-        figures = {"accuracy": labelled.accuracy, "f1": table.micro.f1, "macro_f1": table.macro.f1}
-        return Scores(self.main or "accuracy", figures)
+            figures |= {"exact": share.precision, "document_f1": unions.table(len(gold)).f1}
+        else:
+            figures |= {"accuracy": share.precision}
+        main = self.main or ("f1" if self.several else "accuracy")
+        number = texts.all[0] + texts.all[1]
+        made = self._table(table, share, example, unions.table(len(gold)), number)
+        return Evaluation(
+            main,
+            figures,
+            self._rows(main, gold, each),
+            [{"counts": {"labels": counts}} for _, counts, _ in each],
+            {"labels": made},
+            left_out,
+            number,
+        )
+
+    def _answered(self, gold: Document, predicted: Document) -> Iterator[tuple[set[str], set[str]]]:
+        """Gold and predicted classes of each text; where there is one class each, the first counts."""
+        said = [label for label in predicted.labels if label.head == self.name]
+        for part in self._parts(gold):
+            place = part if self.of == "sentence" else (None, None)
+            names = [label.name for label in said if (label.start, label.end) == place]
+            wanted = self._gold(gold, part)
+            yield (set(wanted), set(names)) if self.several else (set(wanted[:1]), set(names[:1]))
+
+    def _table(self, table: Table, share: Table, example: Mean, unions: Table, number: int) -> dict[str, Any]:
+        """The table of `scores.json`."""
+        error = None if math.isnan(share.errors.precision) else share.errors.precision
+        if not self.several:
+            whole = {"accuracy": share.precision, "accuracy_error": error, "documents": number}
+            return {"kind": "one", **whole, **table.to_json()}
+        told = example.to_json()
+        exact = {"value": share.precision, "error": error, "number": number}
+        made = {"kind": "sets", "documents": number, "exact": exact, "example_f1": told, **table.to_json()}
+        if self.of == "sentence":
+            told["error"] = None  # it would be over sentences
+            made["by_document"] = unions.to_json()["micro"]
+        return made
+
+    def _rows(
+        self, main: str, gold: Sequence[Document], each: Sequence[tuple[list[int], dict[str, list[int]], list[int]]]
+    ) -> Rows | None:
+        """The rows of the main figure."""
+        if main in ("accuracy", "exact"):
+            return rows_of("mean", gold, [(hits[0], hits[0] + hits[1]) for hits, _, _ in each])
+        if main == "document_f1":
+            return rows_of("f1", gold, [union for _, _, union in each])
+        classes = self.classes if self.several else tuple(one for one in self.classes if one not in self.negative)
+        cells = [[counts.get(name, [0, 0, 0]) for name in classes] for _, counts, _ in each]
+        if main == "macro_f1":
+            return rows_of("macro-f1", gold, cells, classes)
+        return rows_of("f1", gold, np.sum(cells, axis=1)) if main == "f1" else None
+
+
+def _cell(name: str, wanted: set[str], said: set[str]) -> list[int]:
+    """tp, fp, fn of one class."""
+    return [int(name in wanted and name in said), int(name not in wanted), int(name not in said)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from biomux.document import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from biomux.document import Document, Relation
 
@@ -49,16 +49,18 @@ def carried(pair: Pair) -> set[Ends]:
     return {frozenset(ends) for ends in product(left, right) if ends[0] != ends[1]}
 
 
-def links_of_pair(pair: Pair, *, concepts: bool) -> set[Link]:
+def links_of_pair(pair: Pair, *, concepts: bool, entity: Callable[[str], str] = str) -> set[Link]:
     """What a relation between two mentions says: of their places or, with `concepts`, of each concept with each.
 
-    There is nothing to say where both mentions have the same concept only.
+    There is nothing to say where both mentions have the same concept only. `entity` gives the types by which mentions are told apart.
     """
-    names = [_names(span, concepts=concepts) for span in pair]
+    names = [_names(span, concepts, entity) for span in pair]
     return {frozenset(ends) for ends in product(*names) if ends[0] != ends[1]}
 
 
-def links_of(document: Document, relations: Iterable[Relation], *, concepts: bool) -> set[tuple[Link, str]]:
+def links_of(
+    document: Document, relations: Iterable[Relation], *, concepts: bool, entity: Callable[[str], str] = str
+) -> set[tuple[Link, str]]:
     """What relations of two ends say, each with its type. One that links a concept with itself is kept: nobody predicts it, so it is a miss."""
     spans = {span.id: span for span in document.spans}
     links: set[tuple[Link, str]] = set()
@@ -67,7 +69,7 @@ def links_of(document: Document, relations: Iterable[Relation], *, concepts: boo
         if len(arguments) != 2:
             continue
         names = [
-            {one.target} if one.kind == "concept" else _names(spans[one.target], concepts=concepts) for one in arguments
+            {one.target} if one.kind == "concept" else _names(spans[one.target], concepts, entity) for one in arguments
         ]
         kept = {frozenset(ends) for ends in product(*names)}
         if not any(one.kind == "concept" for one in arguments):
@@ -83,5 +85,5 @@ def are_linked(documents: Iterable[Document]) -> bool:
     )
 
 
-def _names(span: Span, *, concepts: bool) -> set[Place | str]:
-    return set(span.identifiers) if concepts and span.identifiers else {(span.start, span.end, span.type)}
+def _names(span: Span, concepts: bool, entity: Callable[[str], str]) -> set[Place | str]:
+    return set(span.identifiers) if concepts and span.identifiers else {(span.start, span.end, entity(span.type))}

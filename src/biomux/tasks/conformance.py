@@ -4,22 +4,27 @@ It raises AssertionError with a sentence about the first promise that is broken:
 
 - the task is frozen data: what a run writes down about it builds it again;
 - no row is longer than the limit and the special tokens allow;
-- labels are of the stated unit and within the label space, and there is one for each thing that is asked about;
-- the same documents give the same examples;
+- there is a target for each input; labels are within the label space, and there is one for each thing that is asked about;
+- the same documents give the same inputs and targets;
 - what is asked about a bare document is what is asked about the whole one: nothing of the answer is read;
-- answers, whatever they are, go into the document and leave its text and the rest alone; they can be scored.
+- tasks whose `reads` are equal have equal inputs;
+- answers, whatever they are, go into the document and leave its text and the rest alone;
+- they can be evaluated: figures, one of them the main one, and a row and counts for each document, whose sums give it.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from biomux.scoring.document_rows import figure_of
+from biomux.tasks import examples
 from biomux.tasks.examples import MASKED
-from biomux.tasks.tagging import Tagging
+from biomux.tasks.task import finds_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.tasks.examples import Example, Labels, ModelInput
-    from biomux.tasks.task import Asking, Task
+    from biomux.tasks.task import Task
 
 
 def check_task(task: Task, documents: Sequence[Document], tokenizer: Tokenizer, *, limit: int = 40) -> None:
@@ -37,82 +42,93 @@ def check_task(task: Task, documents: Sequence[Document], tokenizer: Tokenizer, 
     described = json.loads(json.dumps(asdict(cast("Any", task))))
     fields = {name: _tuples(value) for name, value in described.items() if name != "kind"}
     assert type(task)(**fields) == task, "the task is not built again from its own fields"
-    made = task.examples(documents, tokenizer, limit=limit)
+    made = examples.make(task, documents, tokenizer, limit=limit)
     assert made.examples, "the documents give no example"
     for example in made.examples:
         _check_example(task, example, limit)
-    again = task.examples(documents, tokenizer, limit=limit)
+    again = examples.make(task, documents, tokenizer, limit=limit)
     assert [_plain(one) for one in again.examples] == [_plain(one) for one in made.examples], "examples change"
     assert again.counts == made.counts, "counts change"
-    if not isinstance(task, Tagging):
-        _check_answers(cast("Asking", task), documents, tokenizer, limit)
+    answered = [_check_answers(task, document, tokenizer, limit) for document in documents]
+    _check_evaluation(task, documents, answered)
 
 
 def _check_example(task: Task, example: Example, limit: int) -> None:
-    reading = example.reading
-    assert example.task == task.name, f"an example is of {example.task!r}, not of {task.name!r}"
-    assert reading.size <= limit + 2, f"a row has {reading.size} tokens, and {limit} are allowed"
+    read = example.input
+    assert read.size <= limit + 2, f"a row has {read.size} tokens, and {limit} are allowed"
     if example.masking is not None:
         return
     labels = example.labels[task.name]
-    wanted = _asked(labels, reading)
+    wanted = _asked(labels, read)
     assert len(labels.values) == wanted, f"there are {len(labels.values)} labels for {wanted} {labels.unit}s"
     if labels.unit == "answer":
         first, last = labels.values.tolist()
-        assert -1 <= first <= last < reading.tokens.words, f"an answer is at words {first} to {last}"
+        assert -1 <= first <= last < read.tokens.words, f"an answer is at words {first} to {last}"
     elif labels.values.dtype.kind in "iu":
         known = labels.values[labels.values != MASKED]
         assert ((known >= 0) & (known < len(task.labels))).all(), "a label is outside the label space"
 
 
-def _asked(labels: Labels, reading: ModelInput) -> int:
+def _asked(labels: Labels, read: ModelInput) -> int:
     """How many labels there must be."""
     return {
-        "word": reading.tokens.words,
-        "token": len(reading.tokens),
+        "word": read.tokens.words,
+        "token": len(read.tokens),
         "window": 1,
         "answer": 2,
-        "pair": 0 if reading.pairs is None else len(reading.pairs),
+        "pair": 0 if read.pairs is None else len(read.pairs),
     }[labels.unit]
 
 
-def _check_answers(task: Asking, documents: Sequence[Document], tokenizer: Tokenizer, limit: int) -> None:
-    chance = np.random.default_rng(0)
-    answered = []
-    for document in documents:
-        bare = task.bare(document)
-        whole, asked = (task.readings(one, tokenizer, limit=limit) for one in (document, bare))
-        assert [_row(one) for one in whole] == [_row(one) for one in asked], "what is read depends on the answer"
-        logits = [_logits(task, reading, tokenizer, chance) for reading in asked]
-        found = task.decode(bare, asked, logits)
-        assert (found.id, found.text, found.pair) == (document.id, document.text, document.pair), "the text changed"
-        answered.append(found)
-    scores = task.score(documents, answered)
-    assert scores.main in scores.figures, f"there is no figure {scores.main!r}"
+def _check_answers(task: Task, document: Document, tokenizer: Tokenizer, limit: int) -> Document:
+    """The document as random outputs of the head have it."""
+    bare, chance = task.bare(document), np.random.default_rng(0)
+    whole, asked = (list(task.inputs(one, tokenizer, limit=limit, counts=Counter())) for one in (document, bare))
+    assert [_row(one) for one in whole] == [_row(one) for one in asked], "what is read depends on the answer"
+    reader: Any = getattr(task, "reads", None)
+    if hasattr(reader, "inputs"):
+        shared = reader.inputs(bare, tokenizer, limit=limit, counts=Counter())
+        assert [_row(one) for one in shared] == [_row(one) for one in asked], "inputs differ from what it says it reads"
+    outputs = [_outputs(task, one, tokenizer, chance) for one in asked]
+    found = task.decode(bare, asked, outputs)
+    kept = replace(found, spans=bare.spans, relations=(), labels=(), questions=(), coverage=bare.coverage)
+    assert kept == replace(bare, relations=(), labels=(), questions=()), "more than annotations changed"
+    if finds_spans(task):
+        assert {span.type for span in found.spans} <= set(task.types), "there are spans of other types"
+    return found
 
 
-def _logits(
-    task: Asking, reading: ModelInput, tokenizer: Tokenizer, chance: np.random.Generator
-) -> NDArray[np.float32]:
-    outputs = len(task.labels) or tokenizer.get_vocab_size()
+def _check_evaluation(task: Task, documents: Sequence[Document], answered: Sequence[Document]) -> None:
+    found = task.evaluate(documents, answered)
+    assert found.main in found.figures, f"there is no figure {found.main!r}"
+    assert not found.counts or len(found.counts) == len(documents), "there are not as many counts as documents"
+    if found.rows is not None:
+        assert found.rows.ids == tuple(one.id for one in documents), "rows are not those of the documents"
+        assert abs(figure_of([found.rows]) - found.value) < 1e-6, "the sums of rows do not give the main figure"
+    json.dumps([found.to_json(), found.document_rows([one.id for one in documents])])
+
+
+def _outputs(task: Task, read: ModelInput, tokenizer: Tokenizer, chance: np.random.Generator) -> NDArray[np.float32]:
+    number = len(task.labels) or tokenizer.get_vocab_size()
     shape = {
-        "word": (reading.tokens.words, outputs),
-        "token": (len(reading.tokens), outputs),
-        "window": (1, outputs),
-        "answer": (reading.size, 2),
-        "pair": (0 if reading.pairs is None else len(reading.pairs), outputs),
+        "word": (read.tokens.words, number),
+        "token": (len(read.tokens), number),
+        "window": (1, number),
+        "answer": (read.size, 2),
+        "pair": (0 if read.pairs is None else len(read.pairs), number),
     }[task.unit]
     return chance.standard_normal(shape).astype(np.float32)
 
 
-def _row(reading: ModelInput) -> tuple[list[int], list[int], list[Any]]:
-    prefix = [] if reading.prefix is None else reading.prefix.ids.tolist()
-    return prefix, reading.tokens.ids.tolist(), [] if reading.pairs is None else reading.pairs.tolist()
+def _row(read: ModelInput) -> tuple[list[int], list[int], list[Any], Any]:
+    prefix = [] if read.prefix is None else read.prefix.ids.tolist()
+    ids = (read.tokens.ids if read.hidden is None else read.hidden).tolist()
+    return prefix, ids, [] if read.pairs is None else read.pairs.tolist(), (read.part, read.number)
 
 
 def _plain(example: Example) -> Any:
     labels = {head: (found.unit, found.values.tolist()) for head, found in example.labels.items()}
-    return _row(example.reading), labels, example.source
+    return _row(example.input), labels, example.source
 
 
 def _tuples(value: Any) -> Any:

@@ -69,7 +69,7 @@ class Chained(Tagging):
         """No: a transition can make a mention where every word by itself has none."""
         return False
 
-    def decode(self, probabilities: Floats, tokens: Tokens, text: str) -> list[Span]:
+    def entities(self, probabilities: Floats, tokens: Tokens, text: str) -> list[Span]:
         """The mentions of the best tag sequence; a mention's score is the smallest of its tags' probabilities given all words."""
         scores = np.log(np.maximum(probabilities, 1e-30))
         learned = self.learned or Transitions.none(scores.shape[1])

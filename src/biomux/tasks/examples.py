@@ -1,6 +1,6 @@
-"""Readings and examples: what an encoder reads, and what is right about it.
+"""Inputs and examples: what an encoder reads, and what is right about it.
 
-A reading is one row for the encoder. An example is a reading with labels for the heads that it is annotated for: what it says
+An input is one row for the encoder. An example is an input with labels for the heads that it is annotated for: what it says
 nothing about is masked, never negative.
 """
 
@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from biomux.text.token_cache import remembering
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from tokenizers import Tokenizer
 
+    from biomux.document import Document, Range
+    from biomux.tasks.task import Task
     from biomux.text.tokens import Tokens
+    from biomux.text.windows import Window
 
 MASKED = -100
 """The label of a position that says nothing to a head."""
@@ -28,11 +34,30 @@ Unit = Literal["word", "token", "window", "answer", "pair"]
 | unit | a label for | logits |
 |---|---|---|
 | word | each word | words × labels |
-| subword | each token | tokens × labels |
-| window | the reading as a whole | windows × labels |
+| token | each token | tokens × labels |
+| window | the input as a whole | windows × labels |
 | answer | the first and the last word of an answer, or −1, −1 for none | windows × length × 2 |
 | pair | two spans of words | pairs × labels |
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Which window of which tokens an input is, where these are too long to be read at once."""
+
+    whole: Tokens
+    window: Window
+
+    @property
+    def words(self) -> slice:
+        """The words of the whole that begin in the window."""
+        return slice(*np.searchsorted(self.whole.first, (self.window.start, self.window.end)))
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Which of the window's words are its own: of all windows it sees most around them."""
+        first = self.whole.first[self.words]
+        return (first >= self.window.core_start) & (first < self.window.core_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +65,19 @@ class ModelInput:
     """A row for the encoder: [CLS] tokens [SEP], or [CLS] prefix [SEP] tokens [SEP] with the prefix as first segment.
 
     Words are those of `tokens`. `pairs` are the pairs of spans that a head is asked about: the first and last word of one
-    span, then of the other, in words of the reading. `note` is for the task that made the reading, and for it alone.
+    span, then of the other, in words of the input. `part` are the characters of the text that the row is about. Windows of one question
+    (a sentence, a text) have the same `number` and are decoded together; `cut` says which windows they are. `hidden` are token
+    ids that are read in place of the tokens' own. `note` is for the task that made the input, and for it alone.
     """
 
     tokens: Tokens
     prefix: Tokens | None = None
     pairs: NDArray[np.int32] | None = None
     note: Any = None
+    part: Range = (0, 0)
+    number: int = 0
+    cut: Cut | None = None
+    hidden: NDArray[np.int32] | None = None
 
     @property
     def begin(self) -> int:
@@ -94,22 +125,22 @@ class Masking:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A reading with the labels of each head that knows about it.
+    """An input with the labels of each head that knows about it.
 
     `source` says which document, and which part of it, the example comes from: fractions drop whole sources. With `masking`, the
     labels of the head named `task` are made when the example is read.
     """
 
     task: str
-    reading: ModelInput
+    input: ModelInput
     labels: Mapping[str, Labels] = field(default_factory=dict)
     source: tuple[str, int] = ("", 0)
     masking: Masking | None = None
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens of the reading."""
-        return self.reading.tokens
+        """The tokens of the input."""
+        return self.input.tokens
 
     @property
     def empty(self) -> bool:
@@ -124,3 +155,24 @@ class ExampleSet:
 
     examples: list[Example] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+
+
+def make(
+    task: Task, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int, also: Sequence[Task] = ()
+) -> ExampleSet:
+    """What a head learns from documents. `also` are tasks that read the same: their heads learn from the very same examples."""
+    made, remembered = ExampleSet(), remembering(tokenizer)
+    for document in documents:
+        made.counts["documents"] += 1
+        inputs = list(task.inputs(document, remembered, limit=limit, counts=made.counts))
+        targets = task.targets(document, inputs, counts=made.counts)
+        others = {one.name: one.targets(document, inputs, counts=Counter()) for one in also}
+        for place, (row, target) in enumerate(zip(inputs, targets, strict=True)):
+            labels = {name: found for name, all_ in others.items() if isinstance(found := all_[place], Labels)}
+            masking = target if isinstance(target, Masking) else None
+            if isinstance(target, Labels):
+                labels = {task.name: target, **labels}
+            if labels or masking:
+                read = ModelInput(row.tokens, row.prefix, row.pairs)
+                made.examples.append(Example(task.name, read, labels, (document.id, row.number), masking))
+    return made

@@ -6,25 +6,26 @@ BERT hides 15 % of the tokens: 80 % of those become the mask token, 10 % another
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from biomux.document import Label
 from biomux.errors import TrainingError
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import MASKED, Example, ExampleSet, Masking, ModelInput
-from biomux.tasks.task import Scores
+from biomux.tasks.examples import MASKED, Masking
+from biomux.tasks.task import Evaluation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections import Counter
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from biomux.document import Document
+    from biomux.tasks.examples import ModelInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class MaskedWords:
     mask: float = 0.8
     random: float = 0.1
     kind: Literal["masked-words"] = "masked-words"
+    for_training: ClassVar[bool] = True
 
     @classmethod
     def of_documents(cls, name: str, documents: Iterable[Document], **settings: Any) -> MaskedWords:  # noqa: ARG003
@@ -66,50 +68,50 @@ class MaskedWords:
             raise TrainingError("BX401", "the tokenizer has no mask token", hint="use an encoder's own tokenizer")
         return Masking(int(token), tokenizer.get_vocab_size(), self.share, self.mask, self.random)
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
-        """An example for each text or window; what is hidden is decided when it is read."""
-        made, masking = ExampleSet(), self.masking(tokenizer)
-        for document in documents:
-            made.counts["documents"] += 1
-            part = (0, len(document.text))
-            for tokens in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=made.counts):
-                made.examples.append(Example(self.name, ModelInput(tokens), {}, (document.id, 0), masking))
-        return made
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """The windows with tokens hidden, by a lot that the text alone decides; the note is how, and what was there."""
+        masking = self.masking(tokenizer)
+        generator = np.random.default_rng(zlib.crc32(document.text.encode()))
+        for one in text_inputs.Texts().inputs(document, tokenizer, limit=limit, counts=counts):
+            hidden, wanted = masking.apply(one.tokens.ids, generator)
+            yield replace(one, hidden=hidden, note=(masking, wanted))
+
+    def targets(
+        self,
+        document: Document,  # noqa: ARG002
+        inputs: Sequence[ModelInput],
+        *,
+        counts: Counter[str],  # noqa: ARG002
+    ) -> list[Masking]:
+        """What is hidden is decided anew whenever a text is read."""
+        return [one.note[0] for one in inputs]
 
     def bare(self, document: Document) -> Document:
         """The document as it is."""
         return document
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
-        """The windows with tokens hidden, by a lot that the text alone decides; the note is what was there."""
-        masking = self.masking(tokenizer)
-        generator = np.random.default_rng(zlib.crc32(document.text.encode()))
-        found = []
-        part = (0, len(document.text))
-        for tokens in text_inputs.windowed(tokenizer, document.text, part, limit=limit, counts=Counter()):
-            hidden, wanted = masking.apply(tokens.ids, generator)
-            found.append(ModelInput(replace(tokens, ids=hidden), note=wanted))
-        return found
-
     def decode(
-        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with two labels: how many tokens were asked, and how many of them were guessed."""
         asked = right = 0
-        for reading, rows in zip(readings, logits, strict=True):
-            known = reading.note != MASKED
+        for one, rows in zip(inputs, outputs, strict=True):
+            wanted = one.note[1]
+            known = wanted != MASKED
             asked += int(known.sum())
-            right += int((rows[known].argmax(axis=1) == reading.note[known]).sum())
+            right += int((rows[known].argmax(axis=1) == wanted[known]).sum())
         added = [
             Label(name, value=float(number), head=self.name) for name, number in (("asked", asked), ("right", right))
         ]
         return replace(document, labels=(*document.labels, *added))
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:  # noqa: ARG002
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:  # noqa: ARG002
         """The share of hidden tokens that were guessed."""
-        sums = Counter[str]()
+        rows = []
         for document in predicted:
-            for label in document.labels:
-                if label.head == self.name:
-                    sums[label.name] += int(label.value or 0)
-        return Scores("accuracy", {"accuracy": sums["right"] / max(1, sums["asked"]), "asked": float(sums["asked"])})
+            own = [label for label in document.labels if label.head == self.name]
+            rows.append([sum(one.value or 0 for one in own if one.name == name) for name in ("right", "asked")])
+        found = Evaluation.of_rows("accuracy", "mean", predicted, rows)
+        return replace(found, figures={**found.figures, "asked": float(sum(asked for _, asked in rows))})

@@ -7,20 +7,20 @@ windows by how much likelier they are than no answer in their window.
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from biomux.document import Answer
-from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput
+from biomux.tasks.examples import Labels, ModelInput
 from biomux.tasks.softmax import sigmoid
-from biomux.tasks.task import Scores
+from biomux.tasks.task import Evaluation, rows_of
 from biomux.text import tokens as text_tokens
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 QUESTION = 64
 """The most tokens of a question that are read."""
+FIGURES = ("strict", "lenient", "mrr", "exact", "f1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Answers:
     others: float = 1.0
     may_be_none: bool = False
     kind: Literal["answers"] = "answers"
+    positive: ClassVar[int] = 0
 
     @classmethod
     def of_documents(cls, name: str, documents: Iterable[Document], **settings: Any) -> Answers:  # noqa: ARG003
@@ -67,50 +69,46 @@ class Answers:
         """Both ends' cross-entropy."""
         return "answers"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
-        """An example for each window of each question that has an answer with a place, or none at all."""
-        made = ExampleSet()
-        for document in documents:
-            made.counts["documents"] += 1
-            numbers = {question.id: number for number, question in enumerate(document.questions)}
-            held: set[str] = set()
-            for reading in self._readings(document, tokenizer, limit, made.counts):
-                question: Question = reading.note
-                placed = [one for one in question.answers if one.start is not None]
-                if not placed and question.answers:
-                    continue
-                place = _place(reading.tokens, placed)
-                if place is None and not self._lucky(document, question, reading):
-                    made.counts["windows without an answer left out"] += 1
-                    continue
-                held |= {question.id} if place is not None else set()
-                labels = {self.name: Labels("answer", np.array(place or (-1, -1), dtype=np.int32))}
-                made.examples.append(Example(self.name, reading, labels, (document.id, numbers[question.id])))
-            for question in document.questions:
-                made.counts["questions"] += 1
-                if question.answers and all(one.start is None for one in question.answers):
-                    made.counts["questions whose answers have no place"] += 1
-                elif question.answers and question.id not in held:
-                    made.counts["questions whose answer no window holds"] += 1
-        return made
+    def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels | None]:
+        """The place of the answer in each window of a question that has an answer with a place, or none at all."""
+        held: set[str] = set()
+        found: list[Labels | None] = []
+        for one in inputs:
+            question: Question = one.note
+            placed = [answer for answer in question.answers if answer.start is not None]
+            place = _place(one.tokens, placed)
+            if place is not None:
+                held.add(question.id)
+            elif question.answers and not placed:
+                found.append(None)
+                continue
+            elif not self._lucky(document, question, one):
+                counts["windows without an answer left out"] += 1
+                found.append(None)
+                continue
+            found.append(Labels("answer", np.array(place or (-1, -1), dtype=np.int32)))
+        for question in document.questions:
+            counts["questions"] += 1
+            if question.answers and all(one.start is None for one in question.answers):
+                counts["questions whose answers have no place"] += 1
+            elif question.answers and question.id not in held:
+                counts["questions whose answer no window holds"] += 1
+        return found
 
-    def _lucky(self, document: Document, question: Question, reading: ModelInput) -> bool:
+    def _lucky(self, document: Document, question: Question, read: ModelInput) -> bool:
         if self.others >= 1:
             return True
-        name = f"{document.id}\0{question.id}\0{reading.tokens.starts[:1].tolist()}"
+        name = f"{document.id}\0{question.id}\0{read.tokens.starts[:1].tolist()}"
         return zlib.crc32(name.encode()) / 2**32 < self.others
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
-        """The windows of each question; the note is the question."""
-        return list(self._readings(document, tokenizer, limit, Counter()))
-
-    def _readings(
-        self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
     ) -> Iterator[ModelInput]:
+        """The windows of each question; the note is the question."""
         if not document.questions:
             return
         context = text_tokens.split(tokenizer, document.text, [(0, len(document.text))])[0]
-        for question in document.questions:
+        for number, question in enumerate(document.questions):
             asked = text_tokens.split(tokenizer, question.text, [(0, len(question.text))])[0]
             most = min(QUESTION, limit // 2)
             if len(asked) > most:
@@ -118,7 +116,8 @@ class Answers:
                 asked = asked.window(0, most)
             for window in windows(len(context), limit=limit - len(asked) - 1):
                 if window.end > window.start:
-                    yield ModelInput(context.window(window.start, window.end), asked, note=question)
+                    read = context.window(window.start, window.end)
+                    yield ModelInput(read, asked, note=question, part=(0, len(document.text)), number=number)
 
     def bare(self, document: Document) -> Document:
         """The document with its questions, unanswered."""
@@ -126,14 +125,14 @@ class Answers:
         return replace(document, questions=questions)
 
     def decode(
-        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with each question's best answers, the best first; none where that is allowed and likelier."""
         found: dict[str, dict[str, Answer]] = {}
-        for reading, rows in zip(readings, logits, strict=True):
-            kept = found.setdefault(reading.note.id, {})
-            for first, last, margin in self._best(reading, rows):
-                start, end = int(reading.tokens.starts[first]), int(reading.tokens.ends[last])
+        for one, rows in zip(inputs, outputs, strict=True):
+            kept = found.setdefault(one.note.id, {})
+            for first, last, margin in self._best(one, rows):
+                start, end = int(one.tokens.starts[first]), int(one.tokens.ends[last])
                 text = document.text[start:end]
                 score = float(sigmoid(np.array(margin, dtype=np.float32)))
                 if text.casefold() not in kept or (kept[text.casefold()].score or 0.0) < score:
@@ -150,9 +149,9 @@ class Answers:
             )
         return replace(document, questions=tuple(questions))
 
-    def _best(self, reading: ModelInput, rows: NDArray[np.float32]) -> list[tuple[int, int, float]]:
+    def _best(self, read: ModelInput, rows: NDArray[np.float32]) -> list[tuple[int, int, float]]:
         """The best (first word, last word, how much above no answer) of a window."""
-        places = reading.tokens.first + reading.begin
+        places = read.tokens.first + read.begin
         none = float(rows[0, 0] + rows[0, 1])
         begins, ends = rows[places, 0], rows[places, 1]
         sums = begins[:, None] + ends[None, :] - none
@@ -164,19 +163,31 @@ class Answers:
         chosen = np.argsort(-flat, kind="stable")[:most]
         return [(int(at // len(places)), int(at % len(places)), float(flat[at])) for at in chosen]
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
         """Strict and lenient accuracy and mean reciprocal rank as BioASQ, exact match and token F1 as SQuAD."""
-        from biomux.scoring.answers import score_answers
+        from biomux.scoring.answers import AnswerScores, score_answers
 
-        pairs = []
+        each = []
         for left, right in zip(gold, predicted, strict=True):
             given = {question.id: question for question in right.questions}
-            for question in left.questions:
-                said = [one.text for one in given[question.id].answers if one.head == self.name]
-                pairs.append(([one.text for one in question.answers], said))
-        scores = score_answers(pairs)
-        figures = {name: getattr(scores, name).value for name in ("strict", "lenient", "mrr", "exact", "f1")}
-        return Scores("f1", figures)
+            each.append(
+                score_answers(
+                    (
+                        [one.text for one in question.answers],
+                        [one.text for one in given[question.id].answers if one.head == self.name],
+                    )
+                    for question in left.questions
+                )
+            )
+        whole = sum(each, AnswerScores())
+        return Evaluation(
+            "f1",
+            {name: getattr(whole, name).value for name in FIGURES},
+            rows_of("mean", gold, [(one.f1.value * one.f1.number, one.f1.number) for one in each]),
+            [{"values": {name: getattr(one, name).value for name in FIGURES}} if one.questions else {} for one in each],
+            {"answers": {"questions": whole.questions, **whole.to_json()}},
+            scored=whole.questions,
+        )
 
 
 def _place(tokens: Tokens, answers: Sequence[Answer]) -> tuple[int, int] | None:

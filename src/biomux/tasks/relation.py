@@ -1,34 +1,37 @@
-"""Relations: what kind of link, if any, holds between two mentions of a sentence.
+"""Relations: what kind of link, if any, holds between two mentions.
 
 | variant | what is read | paper |
 |---|---|---|
 | replace | the sentence with both arguments replaced by tags such as @GENE$, once for each pair | B |
 | markers | the sentence with both arguments and their types marked by signs, once for each pair | |
-| one-pass | the sentence as taggers read it, once for all pairs: a head reads both arguments' words | |
+| one-pass | the sentence as taggers read it, once for all pairs: a head reads both arguments' words, in the pass that tagged them | |
 
-Every pair of mentions of the right types in a sentence is asked about; pairs without a relation are negative. Gold relations that cannot
-be asked about (across sentences, of other types) are counted in training and stay misses in scoring. Pairs have no direction but that
-which the arguments' types give. Where a corpus links concepts (BC5CDR-CID, BioRED), every pair of mentions that carry them is positive, and
-concepts are scored: `biomux.tasks.concepts` has the rule.
+Every pair of mentions of the right types in a sentence, or at most `distance` sentences apart, is asked about; pairs without a relation are negative.
+Mentions may overlap and nest. Gold relations that cannot be asked about (farther apart, of other types) are counted in training and stay misses in
+scoring. Pairs have no direction but that which the arguments' types give. Where a corpus links concepts (BC5CDR-CID, BioRED), every pair of mentions
+that carry them is positive, and concepts are scored: `biomux.tasks.concepts` has the rule.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from biomux.document import Argument, Relation, Span
 from biomux.errors import TrainingError
-from biomux.tasks import concepts
-from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput, Unit
+from biomux.scoring import relations
+from biomux.scoring.counts import CountTally
+from biomux.tasks import concepts, text_inputs
+from biomux.tasks.examples import Labels, ModelInput, Unit
 from biomux.tasks.softmax import softmax
-from biomux.tasks.task import Scores
+from biomux.tasks.task import Evaluation, rows_of
 from biomux.text import sentences
 from biomux.text import tokens as text_tokens
-from biomux.text.windows import windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,15 +43,18 @@ if TYPE_CHECKING:
     from biomux.tasks.concepts import Ends, Link, Pair
     from biomux.text.tokens import Tokens
 
+Entities = tuple[tuple[str, tuple[str, ...]], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Relations:
     """Relations of `types` between mentions of the types `first` and `second` (of any types where these are empty).
 
-    `tags` are pairs of a mention's type and the word that stands for it, for types whose tag is not their name. `between` says what
-    is scored: links between mentions, or between the concepts that they carry.
+    Both are entity types, as taggers find them. `entities` says which of the corpus's own types mean an entity type; names that differ in case
+    alone are the same. `tags` are pairs of a mention's type and the word that stands for it, for types whose tag is not their name. `between` says what
+    is scored: links between mentions, or between the concepts that they carry. `distance` is how many sentences apart two mentions may stand.
 
-    >>> task = Relations("chemprot", ("CPR:3", "CPR:4"), first=("CHEMICAL",), second=("GENE-Y", "GENE-N"), tags=(("GENE-Y", "GENE"),))
+    >>> task = Relations("chemprot", ("CPR:3", "CPR:4"), first=("chemical",), second=("gene",), entities=(("gene", ("GENE-Y", "GENE-N")),))
     >>> task.labels, task.tag("GENE-Y"), task.tag("CHEMICAL")
     (('none', 'CPR:3', 'CPR:4'), '@GENE$', '@CHEMICAL$')
     """
@@ -62,6 +68,10 @@ class Relations:
     tags: tuple[tuple[str, str], ...] = ()
     between: Literal["mentions", "concepts"] = "mentions"
     kind: Literal["relation"] = "relation"
+    entities: Entities = ()
+    distance: int = 0
+    positive: ClassVar[int] = 1
+    reads_spans: ClassVar[bool] = True
 
     @classmethod
     def of_documents(
@@ -71,6 +81,9 @@ class Relations:
         *,
         types: tuple[str, ...] | None = None,
         tags: Mapping[str, str] | None = None,
+        first: str | tuple[str, ...] = (),
+        second: str | tuple[str, ...] = (),
+        entities: Mapping[str, str | tuple[str, ...]] | None = None,
         **settings: Any,
     ) -> Relations:
         """The task of these types, or of all that the documents have; between concepts where the documents link any."""
@@ -82,7 +95,17 @@ class Relations:
             raise TrainingError(
                 "BX404", f"the training documents of {name!r} have no relation", hint="check its corpus and split"
             )
-        return cls(name, tuple(found), tags=tuple((tags or {}).items()), **settings)
+        if settings.get("distance", 0) < 0:
+            raise ValueError(f"distance must be 0 sentences or more, got {settings['distance']}")
+        return cls(
+            name,
+            tuple(found),
+            first=_several(first),
+            second=_several(second),
+            tags=tuple((tags or {}).items()),
+            entities=tuple((entity, _several(own)) for entity, own in (entities or {}).items()),
+            **settings,
+        )
 
     @property
     def unit(self) -> Unit:
@@ -99,65 +122,121 @@ class Relations:
         """A softmax over the types and none."""
         return "cross-entropy"
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a score's signature says of the task."""
+        between = {"between": self.between} if self.between != "mentions" else {}
+        apart = {"distance": str(self.distance)} if self.distance else {}
+        return {"mentions": "gold", "direction": "none", **between, **apart}
+
+    def entity(self, type_: str) -> str:
+        """The entity type that a mention's type means; itself if the task does not know it."""
+        return _entity_types(self.first, self.second, self.entities).get(type_.casefold(), type_)
+
     def tag(self, type_: str) -> str:
         """The word that stands for a mention of a type."""
-        return f"@{dict(self.tags).get(type_, type_).upper()}$"
+        return f"@{self._word(type_).upper()}$"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
-        """An example for each pair, or in one pass for each sentence that has one."""
-        made = ExampleSet()
-        for document in documents:
-            made.counts["documents"] += 1
-            gold = self._gold(document, made.counts)
-            asked: set[Ends] = set()
-            for number, reading in enumerate(self._readings(document, tokenizer, limit, made.counts)):
-                carried = [concepts.carried(pair) & gold.keys() for pair in reading.note]
-                names = [
-                    min((gold[ends] for ends in one), key=self.labels.index, default=self.negative) for one in carried
-                ]
-                asked.update(*carried)
-                made.counts["pairs"] += len(names)
-                made.counts["pairs with a relation"] += sum(name != self.negative for name in names)
-                values = np.array([self.labels.index(name) for name in names], dtype=np.int32)
-                labels = {self.name: Labels(self.unit, values)}
-                made.examples.append(Example(self.name, reading, labels, (document.id, number)))
-            _count_unasked(document, gold.keys() - asked, made.counts)
-        return made
+    def _word(self, type_: str) -> str:
+        return dict(self.tags).get(type_) or self.entity(type_)
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
         """The sentences to read; the note is the pairs that each asks about."""
-        return self._readings(document, tokenizer, limit, Counter())
+        found = list(self._pairs(document, counts))
+        if self.variant == "one-pass":
+            tokens = text_tokens.split(tokenizer, document.text, [part for part, _ in found])
+            for number, ((part, pairs), read) in enumerate(zip(found, tokens, strict=True)):
+                windows = text_inputs.cut_to_windows(read, part, number, limit=limit)
+                yield from _with_pairs(windows, pairs, counts)
+            return
+        every = ((part, pair) for part, pairs in found for pair in pairs)
+        for number, (part, pair) in enumerate(every):
+            text, place = self._rewritten(document, part, pair)
+            read = text_tokens.split(tokenizer, text, [(0, len(text))])[0]
+            if len(read) > limit:
+                counts["sentences shortened around a pair"] += 1
+                read = _around(read, place, limit)
+            yield ModelInput(read, note=[pair], part=part, number=number)
 
-    def _readings(self, document: Document, tokenizer: Tokenizer, limit: int, counts: Counter[str]) -> list[ModelInput]:
-        found: list[ModelInput] = []
-        for part, pairs in self._pairs(document):
-            if self.variant == "one-pass":
-                found += _one_pass(document, tokenizer, part, pairs, limit, counts)
-                continue
-            for pair in pairs:
-                reading = self._rewritten(document, tokenizer, part, pair, limit, counts)
-                if reading is not None:
-                    found.append(reading)
+    def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels]:
+        """The relation of each pair, or none."""
+        gold = self._gold(document, counts)
+        asked: set[Ends] = set()
+        found = []
+        for one in inputs:
+            carried = [concepts.carried(pair) & gold.keys() for pair in one.note]
+            names = [
+                min((gold[ends] for ends in each), key=self.labels.index, default=self.negative) for each in carried
+            ]
+            asked.update(*carried)
+            counts["pairs"] += len(names)
+            counts["pairs with a relation"] += sum(name != self.negative for name in names)
+            found.append(Labels(self.unit, np.array([self.labels.index(name) for name in names], dtype=np.int32)))
+        _count_unasked(document, gold.keys() - asked, counts)
         return found
 
-    def _pairs(self, document: Document) -> Iterator[tuple[Range, list[Pair]]]:
-        """The pairs of each sentence that has any: (first, second) by type, by place where both types fit both."""
-        for start, end in sentences.of(document):
-            inside = sorted(
-                {span for span in document.spans if start <= span.start and span.end <= end},
-                key=lambda span: (span.start, span.end, span.type, span.id or ""),
-            )
-            pairs = []
-            for at, left in enumerate(inside):
-                for right in inside[at + 1 :]:
-                    if not concepts.links_of_pair((left, right), concepts=self.between == "concepts"):
-                        continue
-                    if _fits(left, self.first) and _fits(right, self.second):
-                        pairs.append((left, right))
-                    elif _fits(right, self.first) and _fits(left, self.second):
-                        pairs.append((right, left))
-            if pairs:
-                yield (start, end), pairs
+    def _pairs(self, document: Document, counts: Counter[str]) -> Iterator[tuple[Range, list[Pair]]]:
+        """The pairs of each sentence, or of sentences near each other, that have any: (first, second) by type, by place where both types fit both."""
+        parts = sentences.of(document)
+        usable = [span for span in dict.fromkeys(document.spans) if any(self._fits(span, one) for one in self._ends)]
+        inside: list[list[Span]] = [[] for _ in parts]
+        at = 0
+        for span in sorted(usable, key=lambda span: (span.start, span.end, span.type, span.id or "")):
+            while at < len(parts) and parts[at][1] <= span.start:
+                at += 1
+            if at < len(parts) and parts[at][0] <= span.start and span.end <= parts[at][1]:
+                inside[at].append(span)
+            else:
+                counts["mentions that no sentence holds"] += 1
+        for here, part in enumerate(parts):
+            for there in range(here, min(here + self.distance + 1, len(parts))):
+                pairs = [pair for one in self._candidates(inside[here], inside[there]) if (pair := self._ordered(*one))]
+                if pairs:
+                    yield (part[0], parts[there][1]), pairs
+        counts["pairs of mentions too far apart"] += self._far_apart(inside)
+
+    def _candidates(self, left: list[Span], right: list[Span]) -> Iterator[Pair]:
+        if left is not right:
+            yield from product(left, right)
+            return
+        for at, one in enumerate(left):
+            for other in left[at + 1 :]:
+                if (one.start, one.end, self.entity(one.type)) != (other.start, other.end, self.entity(other.type)):
+                    yield one, other
+
+    def _ordered(self, left: Span, right: Span) -> Pair | None:
+        """The pair as it is asked about; None if its types do not fit, or there is nothing to say of its concepts."""
+        if not self._said_of((left, right)):
+            return None
+        if self._fits(left, self.first) and self._fits(right, self.second):
+            return left, right
+        return (right, left) if self._fits(right, self.first) and self._fits(left, self.second) else None
+
+    def _far_apart(self, inside: Sequence[Sequence[Span]]) -> int:
+        """How many pairs of mentions of the right types stand in sentences too far apart to be asked about."""
+        fits = [[tuple(self._fits(one, end) for end in self._ends) for one in each] for each in inside]
+        numbers = np.array(
+            [[each.count(kind) for kind in ((True, False), (False, True), (True, True))] for each in fits]
+        )
+        behind = np.zeros(3, dtype=np.int64)
+        far = 0
+        for there in range(self.distance + 1, len(numbers)):
+            behind += numbers[there - self.distance - 1]
+            first, second, both = numbers[there]
+            far += int(first * (behind[1] + behind[2]) + second * (behind[0] + behind[2]) + both * behind.sum())
+        return far
+
+    @property
+    def _ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self.first, self.second
+
+    def _fits(self, span: Span, types: tuple[str, ...]) -> bool:
+        return not types or self.entity(span.type) in {self.entity(one) for one in types}
+
+    def _said_of(self, pair: Pair) -> set[Link]:
+        return concepts.links_of_pair(pair, concepts=self.between == "concepts", entity=self.entity)
 
     def _gold(self, document: Document, counts: Counter[str]) -> dict[Ends, str]:
         """The relation between each two ends; of several the one that stands first among the types."""
@@ -177,84 +256,109 @@ class Relations:
                 gold[ends] = relation.type
         return gold
 
-    def _rewritten(
-        self, document: Document, tokenizer: Tokenizer, part: Range, pair: Pair, limit: int, counts: Counter[str]
-    ) -> ModelInput | None:
-        left, right = sorted(pair, key=lambda span: span.start)
-        if left.end > right.start:
-            counts["pairs that overlap"] += 1
-            return None
-        text, places = "", []
-        at = part[0]
-        for span in (left, right):
-            text += document.text[at : span.start]
-            begin = len(text)
-            text += self._written(document, span, second=span is pair[1])
-            places.append((begin, len(text)))
-            at = span.end
-        text += document.text[at : part[1]]
-        tokens = text_tokens.split(tokenizer, text, [(0, len(text))])[0]
-        if len(tokens) > limit:
-            counts["sentences shortened around a pair"] += 1
-            tokens = _around(tokens, (places[0][0], places[1][1]), limit)
-        return ModelInput(tokens, note=[pair])
+    def _rewritten(self, document: Document, part: Range, pair: Pair) -> tuple[str, Range]:
+        """The part of the text with both arguments replaced or marked, and the place of both in it."""
+        text, at, places = "", part[0], []
+        for start, end, written in self._edits(pair):
+            text += document.text[at:start]
+            places += [len(text), len(text) + len(written)]
+            text, at = text + written, end
+        return text + document.text[at : part[1]], (places[0], places[-1])
 
-    def _written(self, document: Document, span: Span, *, second: bool) -> str:
+    def _edits(self, pair: Pair) -> list[tuple[int, int, str]]:
+        """What is written in place of which characters, in order. Arguments that overlap are replaced by one tag."""
         if self.variant == "replace":
-            return self.tag(span.type)
-        outer, inner = ("#", "^") if second else ("@", "*")
-        name = dict(self.tags).get(span.type, span.type)
-        return f"{outer} {inner} {name} {inner} {document.text[span.start : span.end]} {outer}"
+            if pair[0].overlaps(pair[1]):
+                tag = "-".join(self._word(span.type).upper() for span in pair)
+                return [(min(one.start for one in pair), max(one.end for one in pair), f"@{tag}$")]
+            return sorted((span.start, span.end, self.tag(span.type)) for span in pair)
+        edits = []
+        for span, outer, inner in ((pair[0], "@", "*"), (pair[1], "#", "^")):
+            edits.append((span.start, 1, -span.end, f"{outer} {inner} {self._word(span.type)} {inner} "))
+            edits.append((span.end, 0, -span.start, f" {outer}"))
+        return [(place, place, written) for place, _, _, written in sorted(edits)]
 
     def bare(self, document: Document) -> Document:
         """The document without relations; mentions are given."""
         return replace(document, relations=())
 
     def decode(
-        self, document: Document, readings: Sequence[ModelInput], logits: Sequence[NDArray[np.float32]]
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with the relations that are more likely than none; mentions without an id get one."""
+        added: dict[Pair, tuple[int, float]] = {}
+        for one, rows in zip(inputs, outputs, strict=True):
+            for pair, row in zip(one.note, softmax(rows), strict=True):
+                if best := int(row.argmax()):
+                    added[pair] = best, float(row[best])
+        if not added:
+            return document
         named, ids = _with_ids(document)
-        added: dict[tuple[str, str], Relation] = {}
-        for reading, rows in zip(readings, logits, strict=True):
-            chances = softmax(rows)
-            for pair, row in zip(reading.note, chances, strict=True):
-                best = int(row.argmax())
-                if best:
-                    ends = ids[pair[0]], ids[pair[1]]
-                    arguments = (Argument("Arg1", ends[0]), Argument("Arg2", ends[1]))
-                    added[ends] = Relation(self.labels[best], arguments, score=float(row[best]), head=self.name)
-        return replace(named, relations=(*document.relations, *added.values()))
+        said = [
+            Relation(
+                self.labels[best],
+                (Argument("Arg1", ids[pair[0]]), Argument("Arg2", ids[pair[1]])),
+                score=score,
+                head=self.name,
+            )
+            for pair, (best, score) in added.items()
+        ]
+        return replace(named, relations=(*document.relations, *said))
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
-        """Micro- and macro-F1 over the types (macro: those that either side has), by the mentions' places and types, or by concepts. Relations that no sentence holds are misses."""
-        from biomux.scoring.counts import Counts, Table
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
+        """Micro- and macro-F1 over the types (macro: those that either side has), by the mentions' places and types, or by concepts.
 
-        counts = {type_: Counts() for type_ in self.types}
+        `undirected`: over all gold relations of the task's types; those that no sentence holds are misses. `candidates`: over pairs of mentions of the
+        right types that are asked about, as BLUE counts ChemProt and DDI. Where the task is between concepts, both are over pairs of concepts.
+        """
+        tallies = {"candidates": CountTally(), "undirected": CountTally()}
+        number, counts, left_out = 0, [], Counter[str]()
         for left, right in zip(gold, predicted, strict=True):
-            wanted = self._links(left, None)
-            given = self._links(right, self.name)
-            for type_ in self.types:
-                one, other = ({link for link in side if link[1] == type_} for side in (wanted, given))
-                counts[type_] += Counts(len(one & other), len(other - one), len(one - other))
-        micro = sum(counts.values(), Counts())
-        macro = Table(counts).macro.f1
-        figures = {"f1": micro.f1, "precision": micro.precision, "recall": micro.recall, "macro_f1": macro}
-        return Scores("f1", figures)
+            asked = {
+                link for _, pairs in self._pairs(left, Counter()) for pair in pairs for link in self._said_of(pair)
+            }
+            number += len(asked)
+            sides = [
+                [(type_, tuple(sorted(ends, key=repr)), ends in asked) for ends, type_ in self._links(document, head)]
+                for document, head in ((left, None), (right, self.name))
+            ]
+            found = {}
+            for name, tally in tallies.items():
+                kept = [{one[:2] for one in side if name == "undirected" or one[2]} for side in sides]
+                found[name] = relations.count(*kept)
+                tally.add(found[name])
+            counts.append({"counts": found})
+            left_out["relations of other types"] += sum(
+                one.type not in self.types and one.type != self.negative for one in left.relations
+            )
+        tables = {name: tally.table(len(gold)) for name, tally in tallies.items()}
+        whole = tables["undirected"]
+        rows = [np.sum([(0, 0, 0), *one["counts"]["undirected"].values()], axis=0) for one in counts]
+        return Evaluation(
+            "f1",
+            {"f1": whole.f1, "precision": whole.precision, "recall": whole.recall, "macro_f1": whole.macro.f1},
+            rows_of("f1", gold, rows),
+            counts,
+            {"relations": {"pairs": number, "matchings": {name: one.to_json() for name, one in tables.items()}}},
+            left_out,
+            number + sum(tallies["undirected"].all[:3]),
+        )
 
     def _links(self, document: Document, head: str | None) -> set[tuple[Link, str]]:
         """What the relations of a head, or the gold ones, say about mentions or concepts."""
         mine = (one for one in document.relations if one.head == head and one.type in self.types)
-        return concepts.links_of(document, mine, concepts=self.between == "concepts")
+        return concepts.links_of(document, mine, concepts=self.between == "concepts", entity=self.entity)
 
-    def _asked(self, document: Document) -> set[Link]:
-        """What could be said of a document: links of the pairs that are asked about."""
-        return {
-            link
-            for _, pairs in self._pairs(document)
-            for pair in pairs
-            for link in concepts.links_of_pair(pair, concepts=self.between == "concepts")
-        }
+
+@cache
+def _entity_types(first: tuple[str, ...], second: tuple[str, ...], entities: Entities) -> dict[str, str]:
+    """A mention's type, without case, → the entity type that it means."""
+    found = {own.casefold(): entity for entity, every in entities for own in (entity, *every)}
+    return {one.casefold(): one for one in (*second, *first) if one.casefold() not in found} | found
+
+
+def _several(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _count_unasked(document: Document, unasked: Iterable[Ends], counts: Counter[str]) -> None:
@@ -265,29 +369,22 @@ def _count_unasked(document: Document, unasked: Iterable[Ends], counts: Counter[
         counts["relations of concepts without a mention" if missing else "relations not asked about"] += 1
 
 
-def _fits(span: Span, types: tuple[str, ...]) -> bool:
-    return not types or span.type in types
-
-
-def _one_pass(
-    document: Document, tokenizer: Tokenizer, part: Range, pairs: Sequence[Pair], limit: int, counts: Counter[str]
-) -> list[ModelInput]:
-    """The sentence, or its windows, each with the pairs that it holds and that none before it did."""
-    tokens = text_tokens.split(tokenizer, document.text, [part])[0]
-    waiting, found = list(pairs), []
-    for window in windows(len(tokens), limit=limit):
-        read = tokens if window.end - window.start == len(tokens) else tokens.window(window.start, window.end)
-        asked, places = [], []
+def _with_pairs(windows: Sequence[ModelInput], pairs: Sequence[Pair], counts: Counter[str]) -> Iterator[ModelInput]:
+    """The windows of a sentence, each with the pairs that it holds and that none before it did."""
+    waiting = list(pairs)
+    for one in windows:
+        asked, left, places = [], [], []
         for pair in waiting:
-            edges = [edge for span in pair for edge in _words(read, span)]
-            if -1 not in edges:
+            edges = [edge for span in pair for edge in _words(one.tokens, span)]
+            if -1 in edges:
+                left.append(pair)
+            else:
                 asked.append(pair)
                 places.append(edges)
-        waiting = [pair for pair in waiting if pair not in asked]
+        waiting = left
         if asked:
-            found.append(ModelInput(read, pairs=np.array(places, dtype=np.int32), note=asked))
+            yield replace(one, pairs=np.array(places, dtype=np.int32), note=asked)
     counts["pairs farther apart than the limit"] += len(waiting)
-    return found
 
 
 def _words(tokens: Tokens, span: Span) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,16 +9,18 @@ import numpy as np
 
 from biomux.document import Label
 from biomux.tasks import text_inputs
-from biomux.tasks.examples import Example, ExampleSet, Labels, ModelInput
-from biomux.tasks.task import Scores
+from biomux.tasks.examples import Labels
+from biomux.tasks.task import Evaluation, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections import Counter
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from biomux.document import Document
+    from biomux.tasks.examples import ModelInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,22 @@ class Similarity:
         """Squared differences."""
         return "mean-squared-error"
 
-    def examples(self, documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int) -> ExampleSet:
-        """An example for each pair that has a number."""
-        made = ExampleSet()
-        for document in documents:
-            made.counts["documents"] += 1
-            value = self._value(document, None)
-            reading = text_inputs.pair(document, tokenizer, limit=limit, counts=made.counts)
-            if value is None:
-                made.counts["pairs without a number"] += 1
-            elif reading is not None:
-                labels = {self.name: Labels("window", np.array([value], dtype=np.float32))}
-                made.examples.append(Example(self.name, reading, labels, (document.id, 0)))
-        return made
+    @property
+    def reads(self) -> text_inputs.TextPair:
+        """Pairs of texts."""
+        return text_inputs.TextPair()
+
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """The pair."""
+        return self.reads.inputs(document, tokenizer, limit=limit, counts=counts)
+
+    def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels | None]:
+        """The number, where the pair has one."""
+        value = self._value(document, None)
+        counts["pairs without a number"] += value is None
+        return [None if value is None else Labels("window", np.array([value], dtype=np.float32)) for _ in inputs]
 
     def _value(self, document: Document, head: str | None) -> float | None:
         return next((one.value for one in document.labels if one.name == self.label and one.head == head), None)
@@ -75,30 +79,33 @@ class Similarity:
         """The document without labels."""
         return replace(document, labels=())
 
-    def readings(self, document: Document, tokenizer: Tokenizer, *, limit: int) -> list[ModelInput]:
-        """The pair."""
-        found = text_inputs.pair(document, tokenizer, limit=limit, counts=Counter())
-        return [] if found is None else [found]
-
     def decode(
         self,
         document: Document,
-        readings: Sequence[ModelInput],  # noqa: ARG002
-        logits: Sequence[NDArray[np.float32]],
+        inputs: Sequence[ModelInput],  # noqa: ARG002
+        outputs: Sequence[NDArray[np.float32]],
     ) -> Document:
         """The document with the number as a label."""
-        added = [Label(self.label, value=float(rows.reshape(-1)[0]), head=self.name) for rows in logits]
+        added = [Label(self.label, value=float(rows.reshape(-1)[0]), head=self.name) for rows in outputs]
         return replace(document, labels=(*document.labels, *added))
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
         """Pearson's and Spearman's correlation and the mean squared error, over pairs that have a number on both sides."""
+        from biomux.scoring.document_rows import numbers
         from biomux.scoring.numbers import score_numbers
 
-        pairs = [
+        both = [
             (self._value(left, None), self._value(right, self.name))
             for left, right in zip(gold, predicted, strict=True)
         ]
-        known = [(left, right) for left, right in pairs if left is not None and right is not None]
-        scores = score_numbers([left for left, _ in known], [right for _, right in known], samples=0)
-        figures = {"pearson": scores.pearson, "spearman": scores.spearman, "mse": scores.mse}
-        return Scores("pearson", figures)
+        known = [(left, right) for left, right in both if left is not None and right is not None]
+        scores = score_numbers([left for left, _ in known], [right for _, right in known])
+        rows = [[0.0] * 6 if left is None or right is None else numbers(left, right) for left, right in both]
+        return Evaluation(
+            "pearson",
+            {"pearson": scores.pearson, "spearman": scores.spearman, "mse": scores.mse},
+            rows_of("pearson", gold, rows),
+            tables={"numbers": {self.label: scores.to_json()}},
+            left_out={"documents without a number, or without a pair of texts,": len(both) - len(known)},
+            scored=len(known),
+        )

@@ -9,31 +9,32 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from biomux.document import Span
 from biomux.errors import TrainingError
-from biomux.tasks.examples import MASKED, Example, ExampleSet, Labels, ModelInput
-from biomux.tasks.task import Scores
+from biomux.scoring.counts import Counts
+from biomux.tasks import text_inputs
+from biomux.tasks.examples import MASKED, Labels
+from biomux.tasks.softmax import softmax
+from biomux.tasks.task import Evaluation, rows_of
 from biomux.tasks.viterbi import BAN, search
-from biomux.text import sentences, words
 from biomux.text.brackets import balanced
-from biomux.text.token_cache import splitter
-from biomux.text.windows import windows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from biomux.document import Document, Range
-    from biomux.tasks.auxiliary import Auxiliary
+    from biomux.tasks.examples import ModelInput
     from biomux.text.tokens import Tokens
 
-__all__ = ["MASKED", "Encoded", "Tagging", "best_sequence", "reading_ranges", "transitions", "types_in"]
+__all__ = ["MASKED", "Encoded", "Tagging", "best_sequence", "strict_spans", "transitions", "types_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Tagging:
     types: tuple[str, ...]
     scheme: Literal["bio", "bioes"] = "bio"
     kind: Literal["tagging"] = "tagging"
+    positive: ClassVar[int] = 1
     learns: Literal["first", "all"] = "first"
     longest: int | None = None
 
@@ -95,58 +97,44 @@ class Tagging:
         prefixes = "BI" if self.scheme == "bio" else "BIES"
         return ("O", *(f"{prefix}-{type_}" for type_ in self.types for prefix in prefixes))
 
-    def examples(
-        self,
-        documents: Iterable[Document],
-        tokenizer: Tokenizer,
-        *,
-        limit: int,
-        auxiliaries: Sequence[Auxiliary] = (),
-    ) -> ExampleSet:
-        """An example for each sentence, or for each window of one that is longer than the limit.
+    @property
+    def reads(self) -> text_inputs.Sentences:
+        """Sentences: all tagging tasks share them."""
+        return text_inputs.Sentences(self.longest)
 
-        In a long sentence each word is learned once: in the window whose core it is in; elsewhere it is context. `auxiliaries`
-        label the same examples for their own heads.
-        """
-        made, split = ExampleSet(), splitter(tokenizer)
-        for document in documents:
-            ranges = reading_ranges(document, self.longest)
-            made.counts["documents"] += 1
-            made.counts["sentences"] += len(ranges)
-            made.counts["mentions"] += len(document.spans)
-            made.counts["mentions cut by a sentence end"] += _cut(document, ranges)
-            for number, (found, (start, end)) in enumerate(zip(split(document.text, ranges), ranges, strict=True)):
-                inside = [span for span in document.spans if span.start < end and start < span.end]
-                if len(found):
-                    source = (document.id, number)
-                    self._add(made, found, inside, limit=limit, auxiliaries=auxiliaries, source=source)
-        return made
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """An input for each sentence, or for each window of one that is longer than the limit."""
+        return self.reads.inputs(document, tokenizer, limit=limit, counts=counts)
 
-    def _add(
-        self,
-        made: ExampleSet,
-        tokens: Tokens,
-        spans: Sequence[Span],
-        *,
-        limit: int,
-        auxiliaries: Sequence[Auxiliary],
-        source: tuple[str, int],
-    ) -> None:
-        encoded = self.encode(spans, tokens)
-        tags = encoded.labels
-        for reason, count in encoded.dropped.items():
-            made.counts[f"mentions {reason}"] += count
-        for window in windows(len(tokens), limit=limit):
-            read, seen, own = tokens, tags, tags
-            if window.end - window.start < len(tokens):
-                made.counts["windows of long sentences"] += 1
-                chosen = slice(*np.searchsorted(tokens.first, (window.start, window.end)))
-                core = (tokens.first[chosen] >= window.core_start) & (tokens.first[chosen] < window.core_end)
-                read, seen = tokens.window(window.start, window.end), tags[chosen]
-                own = np.where(core, seen, MASKED).astype(np.int32)
-            labels = {self.name: self._learned(own, read)}
-            labels |= {task.name: task.label(seen, own, self.scheme) for task in auxiliaries}
-            made.examples.append(Example(self.name, ModelInput(read), labels, source))
+    def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels]:
+        """The tags. In a long sentence each word is learned once: in the window whose core it is in; elsewhere it is context."""
+        counts["mentions"] += len(document.spans)
+        counts["mentions cut by a sentence end"] += _cut(document, [one.part for one in inputs])
+        tags = self.tags(document, inputs, counts=counts)
+        return [self._learned(own, one.tokens) for one, (_, own) in zip(inputs, tags, strict=True)]
+
+    def tags(
+        self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """The tags of each input's words: all, and those that are its own, MASKED where another window's are."""
+        for _, group in groupby(inputs, key=lambda one: one.number):
+            windows = list(group)
+            tokens = windows[0].tokens if windows[0].cut is None else windows[0].cut.whole
+            start, end = windows[0].part
+            if tokens.words:
+                start, end = min(start, int(tokens.starts[0])), max(end, int(tokens.ends[-1]))
+            inside = [span for span in document.spans if span.start < end and start < span.end]
+            encoded = self.encode(inside, tokens)
+            for reason, number in encoded.dropped.items():
+                counts[f"mentions {reason}"] += number
+            for one in windows:
+                seen = encoded.labels if one.cut is None else encoded.labels[one.cut.words]
+                own = np.ones(len(seen), dtype=bool) if one.cut is None else one.cut.own
+                if (start, end) != one.part:  # a stretch, of which other stretches have the margins
+                    own &= (one.tokens.starts >= one.part[0]) & (one.tokens.starts < one.part[1])
+                yield seen, np.where(own, seen, MASKED).astype(np.int32)
 
     def _learned(self, tags: NDArray[np.int32], tokens: Tokens) -> Labels:
         if self.learns == "first":
@@ -160,12 +148,9 @@ class Tagging:
         """The document without spans, and without the relations between them."""
         return replace(document, spans=(), relations=())
 
-    def score(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Scores:
+    def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
         """Strict figures: offsets and type are right."""
-        from biomux.scoring.spans import score
-
-        found = score(zip(gold, predicted, strict=True), matchings=("strict",))["strict"]
-        return Scores("f1", {"f1": found.f1, "precision": found.precision, "recall": found.recall})
+        return strict_spans(gold, predicted)
 
     def encode(self, spans: Iterable[Span], tokens: Tokens) -> Encoded:
         """The label of each word. A mention that begins or ends inside a word takes the whole word, and that is counted."""
@@ -196,7 +181,25 @@ class Tagging:
                     labels[begin] = base + 3
         return Encoded(labels, dropped)
 
-    def decode(self, probabilities: NDArray[np.float32], tokens: Tokens, text: str) -> list[Span]:
+    def decode(
+        self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
+    ) -> Document:
+        """The document with the mentions of each sentence."""
+        found: list[Span] = []
+        for _, group in groupby(zip(inputs, outputs, strict=True), key=lambda pair: pair[0].number):
+            found += self.mentions(document.text, *zip(*group, strict=True))
+        return replace(document, spans=(*document.spans, *found)) if found else document
+
+    def mentions(self, text: str, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]) -> list[Span]:
+        """The mentions of a sentence; of one stretch of a very long one those that begin in its core."""
+        tokens, rows = text_inputs.stitched(inputs, outputs)
+        found = self.entities(softmax(rows), tokens, text)
+        start, end = inputs[0].part
+        if tokens.starts[0] >= start and tokens.ends[-1] <= end:
+            return found
+        return [span for span in found if start <= span.start < end]
+
+    def entities(self, probabilities: NDArray[np.float32], tokens: Tokens, text: str) -> list[Span]:
         """The entities of the most probable valid tag sequence. `text` is the whole text that the tokens are of.
 
         An entity's score is the smallest probability among its words' tags. Brackets are brought into balance, and what has no letter or digit is
@@ -266,32 +269,21 @@ def _may_follow(left: str, right: str, scheme: str) -> bool:
     return not open_before
 
 
-def reading_ranges(document: Document, longest: int | None = None) -> tuple[Range, ...]:
-    """The document's sentences; those of more than `longest` words in parts of at most so many.
+def strict_spans(gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
+    """Spans against spans: offsets and type are right."""
+    from biomux.scoring.spans import count
 
-    >>> from biomux.document import Document
-    >>> reading_ranges(Document("1", "One two three four five."), 2)
-    ((0, 7), (8, 18), (19, 24))
-    """
-    found = sentences.of(document)
-    if longest is None:
-        return found
-    ranges: list[Range] = []
-    for start, end in found:
-        inner = words.split(document.text[start:end])
-        if len(inner) <= longest:
-            ranges.append((start, end))
-            continue
-        firsts = [start, *(start + inner[at][0] for at in range(longest, len(inner), longest))]
-        for left, right in zip(firsts, [*firsts[1:], end], strict=True):
-            ranges.append((left, left + len(document.text[left:right].rstrip())))
-    return tuple(ranges)
+    counts = [
+        {"counts": count(left, right, matchings=("strict",))} for left, right in zip(gold, predicted, strict=True)
+    ]
+    rows = [np.sum([(0, 0, 0), *one["counts"]["strict"].values()], axis=0) for one in counts]
+    whole = Counts(*map(int, np.sum([(0, 0, 0), *rows], axis=0)))
+    figures = {"f1": whole.f1, "precision": whole.precision, "recall": whole.recall}
+    return Evaluation("f1", figures, rows_of("f1", gold, rows), counts, scored=whole.tp + whole.fp + whole.fn)
 
 
 def _cut(document: Document, ranges: Sequence[Range]) -> int:
     """How many mentions do not lie within one range."""
-    if not document.spans:
-        return 0
     starts = [start for start, _ in ranges]
     places = [(bisect_right(starts, span.start) - 1, span.end) for span in document.spans]
     return sum(at < 0 or end > ranges[at][1] for at, end in places)

@@ -1,34 +1,147 @@
-"""Texts and pairs of texts as readings."""
+"""Texts, sentences and pairs of texts as inputs. What reads alike is equal, so that tasks can share what is read."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from biomux.tasks.examples import ModelInput
+import numpy as np
+
+from biomux.tasks.examples import Cut, ModelInput
+from biomux.text import sentences, stretches, words
 from biomux.text import tokens as text_tokens
 from biomux.text.windows import windows
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
     from biomux.document import Document, Range
     from biomux.text.tokens import Tokens
 
+AT_ONCE = 200_000
+"""Characters that are split into tokens at once: the memory that a document takes does not grow with it."""
 
-def windowed(tokenizer: Tokenizer, text: str, part: Range, *, limit: int, counts: Counter[str]) -> list[Tokens]:
-    """The tokens of a range of a text, in overlapping windows where it is longer than the limit; none where it has no token."""
-    tokens = text_tokens.split(tokenizer, text, [part])[0]
-    found = [window for window in windows(len(tokens), limit=limit) if window.end > window.start]
-    if len(found) < 2:
-        return [tokens] if found else []
-    counts["texts read in windows"] += 1
-    return [tokens.window(window.start, window.end) for window in found]
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Each sentence is an input; one that is longer than the limit is several windows. `longest` splits those of more words than that."""
+
+    longest: int | None = None
+
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """The inputs, made as they are asked for. A sentence of more than `stretches.LONGEST` characters is read in stretches."""
+        ranges = sentence_ranges(document, self.longest)
+        counts["sentences"] += len(ranges)
+        for first, group in _groups(list(stretches.of(ranges))):
+            found = text_tokens.split(tokenizer, document.text, [(one.start, one.end) for one in group])
+            for number, (stretch, tokens) in enumerate(zip(group, found, strict=True), start=first):
+                part = stretch.core_start, stretch.core_end
+                made = cut_to_windows(tokens, part, number, limit=limit)
+                counts["windows of long sentences"] += len(made) if len(made) > 1 else 0
+                yield from made
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Each document, or each of its passages, is an input; one that is longer than the limit is several windows."""
+
+    passages: bool = False
+
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """The inputs of a document."""
+        for number, part in enumerate(self.parts(document)):
+            found = windowed(tokenizer, document.text, part, number, limit=limit)
+            counts["texts read in windows"] += len(found) > 1
+            yield from found
+
+    def parts(self, document: Document) -> list[Range]:
+        """The passages that have text, where these are read and there are any; else the whole."""
+        found = [(one.start, one.end) for one in document.passages if one.end > one.start] if self.passages else []
+        return found or [(0, len(document.text))]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """The document's text and its pair are one input; a document without a pair has none."""
+
+    def inputs(
+        self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
+    ) -> Iterator[ModelInput]:
+        """The input, shortened to the limit one token at a time from the longer side."""
+        found = pair(document, tokenizer, limit=limit, counts=counts)
+        if found is not None:
+            yield found
+
+
+def sentence_ranges(document: Document, longest: int | None = None) -> tuple[Range, ...]:
+    """The document's sentences; those of more than `longest` words in parts of at most so many.
+
+    >>> from biomux.document import Document
+    >>> sentence_ranges(Document("1", "One two three four five."), 2)
+    ((0, 7), (8, 18), (19, 24))
+    """
+    found = sentences.of(document)
+    if longest is None:
+        return found
+    ranges: list[Range] = []
+    for start, end in found:
+        inner = words.split(document.text[start:end])
+        if len(inner) <= longest:
+            ranges.append((start, end))
+            continue
+        firsts = [start, *(start + inner[at][0] for at in range(longest, len(inner), longest))]
+        for left, right in zip(firsts, [*firsts[1:], end], strict=True):
+            ranges.append((left, left + len(document.text[left:right].rstrip())))
+    return tuple(ranges)
+
+
+def windowed(tokenizer: Tokenizer, text: str, part: Range, number: int, *, limit: int) -> list[ModelInput]:
+    """A range of a text as an input, or as overlapping windows where it is longer than the limit; none where it has no token."""
+    return cut_to_windows(text_tokens.split(tokenizer, text, [part])[0], part, number, limit=limit)
+
+
+def cut_to_windows(tokens: Tokens, part: Range, number: int, *, limit: int) -> list[ModelInput]:
+    """Tokens as an input, or as windows of at most the limit."""
+    if len(tokens) <= limit:
+        return [ModelInput(tokens, part=part, number=number)] if len(tokens) else []
+    return [
+        ModelInput(tokens.window(window.start, window.end), part=part, number=number, cut=Cut(tokens, window))
+        for window in windows(len(tokens), limit=limit)
+    ]
+
+
+def stitched(
+    inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
+) -> tuple[Tokens, NDArray[np.float32]]:
+    """The tokens of a sentence, and an output for each of its words: of several windows that of the window whose own the word is."""
+    if inputs[0].cut is None:
+        return inputs[0].tokens, outputs[0]
+    own = [rows[one.cut.own] for one, rows in zip(inputs, outputs, strict=True) if one.cut is not None]
+    return inputs[0].cut.whole, np.concatenate(own)
+
+
+def _groups(found: Sequence[stretches.Stretch]) -> Iterator[tuple[int, Sequence[stretches.Stretch]]]:
+    """Stretches in groups of about AT_ONCE characters, each with the number of its first."""
+    begin = size = 0
+    for place, stretch in enumerate(found):
+        size += stretch.end - stretch.start
+        if size >= AT_ONCE:
+            yield begin, found[begin : place + 1]
+            begin, size = place + 1, 0
+    if begin < len(found):
+        yield begin, found[begin:]
 
 
 def pair(document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]) -> ModelInput | None:
-    """The document's text and its pair as one row, shortened to the limit one token at a time from the longer side."""
+    """The document's text and its pair as one input, shortened to the limit one token at a time from the longer side."""
     if document.pair is None:
         counts["documents without a pair"] += 1
         return None
@@ -38,7 +151,7 @@ def pair(document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counte
     if kept != (len(left), len(right)):
         counts["pairs shortened"] += 1
         counts["tokens cut from pairs"] += len(left) + len(right) - sum(kept)
-    return ModelInput(right.window(0, kept[1]), left.window(0, kept[0]))
+    return ModelInput(right.window(0, kept[1]), left.window(0, kept[0]), part=(0, len(document.text)))
 
 
 def shares(left: int, right: int, room: int) -> tuple[int, int]:

@@ -7,15 +7,14 @@ remembered strings are the tokenizer's own, several times quicker where text rep
 from __future__ import annotations
 
 import json
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from biomux.text.tokens import SPACES, Tokens, split
+from biomux.text.tokens import SPACES, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tokenizers import Tokenizer
 
@@ -29,11 +28,14 @@ MOST = 500_000
 
 
 class Remembering:
-    """A tokenizer with a memory; `split` does what `biomux.text.tokens.split` does."""
+    """A tokenizer with a memory: `biomux.text.tokens.split` uses it. For all else it is the tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._known: dict[str, Entry] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tokenizer, name)
 
     def split(self, text: str, ranges: Sequence[Range]) -> list[Tokens]:
         """The tokens of each range of a text; offsets are of the text."""
@@ -73,9 +75,9 @@ class Remembering:
         return entry
 
 
-def splitter(tokenizer: Tokenizer) -> Callable[[str, Sequence[Range]], list[Tokens]]:
-    """`biomux.text.tokens.split` of a tokenizer, with a memory where that gives the same."""
-    return Remembering(tokenizer).split if may_remember(tokenizer) else partial(split, tokenizer)
+def remembering(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer, with a memory where that gives the same tokens."""
+    return cast("Tokenizer", Remembering(tokenizer)) if may_remember(tokenizer) else tokenizer
 
 
 def may_remember(tokenizer: Tokenizer) -> bool:

@@ -59,6 +59,8 @@ def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Toke
 
 def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
     """The tokens of ranges of several texts, one after the other: one call of the tokenizer, which costs as much as many sentences."""
+    if (remembered := getattr(tokenizer, "split", None)) is not None:  # `biomux.text.token_cache`
+        return [tokens for text, ranges in texts for tokens in remembered(text, ranges)]
     cut: list[str] = []
     starts: list[int] = []
     for text, ranges in texts:

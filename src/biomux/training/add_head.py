@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.recipes.schema import Recipe
-    from biomux.tasks.task import Scores
+    from biomux.tasks.task import Evaluation
 
 WAYS = {"mix": "a learned mix of layers", "last": "the last layer"}
 
@@ -139,10 +139,10 @@ def _one(
     return scores, taken, made[taken]
 
 
-def score(annotator: Annotator, task: Tagging, documents: Sequence[Document]) -> Scores:
+def score(annotator: Annotator, task: Tagging, documents: Sequence[Document]) -> Evaluation:
     """What a head finds in documents, whatever it scores."""
     bare = [task.bare(document) for document in documents]
-    return task.score(documents, list(annotator.annotate(bare, heads=[task.name], threshold=0)))
+    return task.evaluate(documents, list(annotator.annotate(bare, heads=[task.name], threshold=0)))
 
 
 def _described(

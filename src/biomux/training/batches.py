@@ -177,7 +177,7 @@ def _cut(
     examples: Sequence[Example], chosen: NDArray[np.int64], size: tuple[int, int], generator: np.random.Generator
 ) -> list[list[int]]:
     budget, most = size
-    lengths = np.array([examples[index].reading.size for index in chosen])
+    lengths = np.array([examples[index].input.size for index in chosen])
     batches: list[list[int]] = []
     pool: list[int] = []
     filled = 0
@@ -201,9 +201,9 @@ def _cut(
 
 def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[int] = (0,)) -> LearnBatch:
     """One batch from its examples. `seed` decides which tokens are hidden in examples that hide some."""
-    length = padded(max(example.reading.size for example in examples))
+    length = padded(max(example.input.size for example in examples))
     read = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
-    batch = lay_out([example.reading for example in read], length, specials, windows=range(len(read)))
+    batch = lay_out([example.input for example in read], length, specials, windows=range(len(read)))
     rows: dict[str, list[NDArray[np.int64]]] = {}
     labels: dict[str, list[NDArray[Any]]] = {}
     for row, example in enumerate(read):
@@ -220,19 +220,19 @@ def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[i
 
 def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Places and labels of one example, without what is masked (a teacher's logits: no number); `start` is where its row begins."""
-    values, reading = labels.values, example.reading
+    values, read = labels.values, example.input
     if labels.unit == "window":
         return np.array([start], dtype=np.int64), values
     if labels.unit == "answer":
-        places = np.where(values < 0, 0, reading.tokens.first[values] + reading.begin)
+        places = np.where(values < 0, 0, read.tokens.first[values] + read.begin)
         return np.array([start], dtype=np.int64), places.reshape(1, 2)
     known = np.flatnonzero(np.isfinite(values[:, 0]) if values.ndim == 2 else values != MASKED)
-    begin = start + reading.begin
+    begin = start + read.begin
     if labels.unit == "token":
         return known + begin, values[known]
-    first = reading.tokens.first.astype(np.int64) + begin
+    first = read.tokens.first.astype(np.int64) + begin
     if labels.unit == "pair":
-        pairs = np.zeros((0, 4), dtype=np.int64) if reading.pairs is None else reading.pairs
+        pairs = np.zeros((0, 4), dtype=np.int64) if read.pairs is None else read.pairs
         return first[pairs[known]], values[known]
     return first[known], values[known]
 
@@ -241,8 +241,11 @@ def _masked(example: Example, seed: Sequence[int]) -> Example:
     if example.masking is None:
         return example
     hidden, labels = example.masking.apply(example.tokens.ids, np.random.default_rng(list(seed)))
-    reading = replace(example.reading, tokens=replace(example.tokens, ids=hidden))
-    return replace(example, reading=reading, labels={**example.labels, example.task: Labels("token", labels)})
+    return replace(
+        example,
+        input=replace(example.input, hidden=hidden),
+        labels={**example.labels, example.task: Labels("token", labels)},
+    )
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:

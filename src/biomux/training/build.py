@@ -6,7 +6,7 @@ import inspect
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,8 +21,7 @@ from biomux.recipes.run_folder import RunFolder
 from biomux.recipes.schema import TaskSettings as TaskPart
 from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
-from biomux.tasks.auxiliary import Auxiliary
-from biomux.tasks.tagging import Tagging
+from biomux.tasks.examples import make
 from biomux.training import batches, encoders, example_cache
 from biomux.training.encoders import from_run
 from biomux.training.encoders.tokenizer import tokenizer_of
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from biomux.document import Document
     from biomux.recipes.schema import HeadSettings, Recipe
     from biomux.tasks.examples import Example
-    from biomux.tasks.task import Asking, Task
+    from biomux.tasks.task import Task
     from biomux.training.plan import Plan
 
 
@@ -63,10 +62,9 @@ class Built:
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
-        taggers = tuple(chained(task, self.model.heads[task.name]) for task in self.tasks if isinstance(task, Tagging))
-        asking = tuple(cast("Asking", task) for task in self.tasks if not isinstance(task, Tagging))
+        tasks = [chained(task, self.model.heads[task.name]) for task in self.tasks]
         session = TorchSession(self.model)
-        return Annotator(session, self.tokenizer, self.specials, taggers, limit=self.limit, asking=asking)
+        return Annotator.of_tasks(session, self.tokenizer, self.specials, tasks, limit=self.limit)
 
 
 def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
@@ -193,20 +191,13 @@ def make_examples(
     """The examples of all tasks, and what was counted for each. With `joint`, auxiliary tasks label those they follow from."""
     examples: list[Example] = []
     counts: dict[str, Counter[str]] = {}
+    names = {task.name for task in tasks}
+    followed = {task.name: getattr(task, "follows", "") for task in tasks if joint}
     for task in tasks:
-        followed = isinstance(task, Auxiliary) and any(one.name == task.of for one in tasks)
-        if joint and followed and isinstance(task, Auxiliary) and task.which != "has-any":
+        if followed.get(task.name) in names:
             continue
-        if isinstance(task, Tagging):
-            followers = [one for one in tasks if joint and isinstance(one, Auxiliary) and one.of == task.name]
-            made = task.examples(
-                documents[task.name],
-                tokenizer,
-                limit=limit,
-                auxiliaries=[one for one in followers if one.which != "has-any"],
-            )
-        else:
-            made = task.examples(documents[task.name], tokenizer, limit=limit)
+        also = [one for one in tasks if followed.get(one.name) == task.name]
+        made = make(task, documents[task.name], tokenizer, limit=limit, also=also)
         if not made.examples:
             raise TrainingError(
                 "BX404", f"task {task.name!r} has no training examples", hint="check its corpus, split and types"
@@ -220,8 +211,7 @@ def _check_positives(
     recipe: Recipe, tasks: Sequence[Task], examples: Sequence[Example], counts: Mapping[str, Counter[str]]
 ) -> None:
     """Refuse a task whose examples all say the same: that there is nothing."""
-    lowest = {"tagging": 1, "relation": 1, "answers": 0}
-    waiting = {task.name: lowest[task.kind] for task in tasks if task.kind in lowest}
+    waiting: dict[str, int] = {task.name: task.positive for task in tasks if hasattr(task, "positive")}
     for example in examples:
         for name, labels in example.labels.items():
             if name in waiting and (labels.values >= waiting[name]).any():
@@ -267,7 +257,7 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
             hint=did_you_mean(described.kind, plugins.names(TASKS, "tasks")),
         )
     settings = checked(kind.of_documents, described.settings, where=f"tasks → {name}", fields=kind)
-    if described.kind in ("tagging", "auxiliary"):
+    if "scheme" in getattr(kind, "__dataclass_fields__", ()):
         settings = {"types": described.types, "scheme": described.scheme} | settings
     if described.of is not None:
         settings["of"] = described.of

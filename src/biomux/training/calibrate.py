@@ -15,8 +15,9 @@ from biomux.engine.packing import pack
 from biomux.errors import ScoreError
 from biomux.scoring.calibration import thresholds
 from biomux.scoring.temperature import fit_temperature
+from biomux.tasks.examples import ModelInput
 from biomux.tasks.softmax import softmax
-from biomux.tasks.tagging import reading_ranges
+from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
     gold: list[list[tuple[int, int, str]]] = []
     labels: list[NDArray[np.int32]] = []
     for document in documents:
-        ranges = reading_ranges(document, task.longest)
+        ranges = sentence_ranges(document, task.longest)
         for found, (start, end) in zip(
             text_tokens.split(annotator.tokenizer, document.text, ranges), ranges, strict=True
         ):
@@ -82,7 +83,7 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
                 labels.append(task.encode(inside, found).labels)
                 gold.append([(span.start, span.end, span.type) for span in inside])
     logits: list[NDArray[np.float32]] = [np.zeros((0, len(task.labels)), np.float32)] * len(tokens)
-    for batch in pack(tokens, specials=annotator.specials, budget=annotator.budget):
+    for batch in pack([ModelInput(one) for one in tokens], specials=annotator.specials, budget=annotator.budget):
         rows = annotator.session.run(batch)[task.name]
         for member, part in zip(batch.windows, np.split(rows, np.cumsum(batch.words)[:-1]), strict=True):
             logits[int(member)] = part
@@ -107,7 +108,7 @@ def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, 
     scores: dict[str, list[float]] = {type_: [] for type_ in task.types}
     right: dict[str, list[bool]] = {type_: [] for type_ in task.types}
     for one in found:
-        for span in task.decode(softmax(one.logits, heat), one.tokens, one.text):
+        for span in task.entities(softmax(one.logits, heat), one.tokens, one.text):
             scores[span.type].append(min(1.0, round(span.score or 0.0, DIGITS)))
             right[span.type].append((span.start, span.end, span.type) in one.gold)
     gold = Counter(type_ for one in found for _, _, type_ in one.gold)

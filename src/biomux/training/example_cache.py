@@ -114,10 +114,10 @@ def _packed(examples: Sequence[Example]) -> tuple[dict[str, NDArray[Any]], dict[
         "masking": np.array([masking[example.masking] for example in examples]),
     }
     for part in ("tokens", "prefix"):
-        found = [getattr(example.reading, part) for example in examples]
+        found = [getattr(example.input, part) for example in examples]
         for column in PIECES:
             arrays |= _joined(f"{part}/{column}", [None if one is None else getattr(one, column) for one in found])
-    arrays |= _joined("pairs", [example.reading.pairs for example in examples])
+    arrays |= _joined("pairs", [example.input.pairs for example in examples])
     units: dict[str, str] = {}
     for head in dict.fromkeys(head for example in examples for head in example.labels):
         labels = [example.labels.get(head) for example in examples]
@@ -152,8 +152,8 @@ def _unpacked(arrays: dict[str, NDArray[Any]], told: dict[str, Any]) -> list[Exa
     ):
         values = {head: next(found) for head, found in heads.items()}
         labels = {head: Labels(units[head], one) for head, one in values.items() if one is not None}
-        reading = ModelInput(Tokens(*tokens), None if prefix[0] is None else Tokens(*prefix), pairs)
-        examples.append(Example(tasks[task], reading, labels, (sources[source[0]], source[1]), masks[mask]))
+        read = ModelInput(Tokens(*tokens), None if prefix[0] is None else Tokens(*prefix), pairs)
+        examples.append(Example(tasks[task], read, labels, (sources[source[0]], source[1]), masks[mask]))
     return examples
 
 

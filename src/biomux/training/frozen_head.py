@@ -51,7 +51,7 @@ def read(
     if threads:
         options.intra_op_num_threads = threads
     session: Any = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    order = sorted(range(len(examples)), key=lambda index: examples[index].reading.size)
+    order = sorted(range(len(examples)), key=lambda index: examples[index].input.size)
     values, labels = [], []
     for begin in range(0, len(order), WINDOWS):
         made = collate([examples[index] for index in order[begin : begin + WINDOWS]], specials)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors import SafetensorError
@@ -14,7 +14,6 @@ from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
-from biomux.tasks.tagging import Tagging
 from biomux.training import encoders
 from biomux.training.build import make_model
 from biomux.training.heads.crf import chained
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from biomux.tasks.task import Asking, Task
+    from biomux.tasks.task import Task
     from biomux.training.model import Model
 
 
@@ -49,10 +48,9 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
         ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    chains = tuple(chained(task, model.heads[task.name]) for task in tasks if isinstance(task, Tagging))
-    asking = tuple(cast("Asking", task) for task in tasks if not isinstance(task, Tagging))
-    return Annotator(
-        TorchSession(model), tokenizer, specials, chains, limit=limit, asking=asking, name=folder.resolve().name
+    decoded = [chained(task, model.heads[task.name]) for task in tasks]
+    return Annotator.of_tasks(
+        TorchSession(model), tokenizer, specials, decoded, limit=limit, name=folder.resolve().name
     )
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.recipes.schema import Recipe
+    from biomux.tasks.task import Evaluation
 
 
 def start(
@@ -267,12 +268,12 @@ def _machine(built: Built, directory: Path | None, processes: Processes) -> dict
     }
 
 
-def _predicted(built: Built, name: str) -> tuple[Any, list[Document]]:
+def _predicted(built: Built, name: str) -> tuple[Evaluation, list[Document]]:
     """The scores of a task on its development documents, and the documents as the model annotates them."""
     task = next(task for task in built.tasks if task.name == name)
     gold = built.development[name]
     found = predict(built.annotator(), task, gold)
-    return task.score(gold, found), found
+    return task.evaluate(gold, found), found
 
 
 def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], None], *, epoch: int) -> float:

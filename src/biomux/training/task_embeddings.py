@@ -23,6 +23,7 @@ from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
+from biomux.tasks.examples import make
 from biomux.training import encoders
 from biomux.training.batches import collate
 from biomux.training.build import make_model
@@ -78,12 +79,13 @@ def of_run_tasks(
         if only is not None and task.name not in only:
             continue
         documents = spread(library.training(task.name, recipe.tasks[task.name]), 4 * examples)
-        made = spread(task.examples(documents, tokenizer, limit=int(described["limit"])).examples, examples)  # type: ignore[arg-type]
+        found = make(task, documents, tokenizer, limit=int(described["limit"])).examples
+        made: list[Example] = spread(found, examples)  # type: ignore[arg-type,assignment]
         if not made:
             raise TrainingError(
                 "BX404", f"task {task.name!r} has no training examples", where=str(folder), hint="check its corpus"
             )
-        values = vector(model, task, made, specials)  # type: ignore[arg-type]
+        values = vector(model, task, made, specials)
         yield Vector(task.name, task.kind, recipe.tasks[task.name].corpus, values, len(made))
 
 

@@ -68,7 +68,7 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
         )
         for epoch in range(settings.epochs)
     ]
-    lengths = [example.reading.size for example in built.examples]
+    lengths = [example.input.size for example in built.examples]
     per_epoch = [
         (-(-len(batches) // settings.accumulate), sum(lengths[index] for batch in batches for index in batch))
         for batches in epochs

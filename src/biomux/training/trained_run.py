@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from biomux.recipes.schema import Recipe
     from biomux.tagger import Tagger
-    from biomux.tasks.task import Scores
+    from biomux.tasks.task import Evaluation
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,18 @@ class TrainedRun:
 
         return load(self.path, threads=threads)
 
-    def evaluate(self, split: str = "test", *, limit: int | None = None) -> dict[str, Scores]:
+    def evaluate(self, split: str = "test", *, limit: int | None = None) -> dict[str, Evaluation]:
         """The scores of each task on a split of its own corpus, for at most `limit` documents. Tasks whose corpus lacks the split are left out."""
         recipe = self.recipe
         library = Library(self.corpora, recipe.documents)
         annotator = self.load()
-        found: dict[str, Scores] = {}
+        found: dict[str, Evaluation] = {}
         for described in RunFolder(self.path).description["tasks"]:
             task = restored(described)
             part = recipe.tasks[task.name]
             if split in library.splits(part):
                 gold = library.part(part, split)[:limit]
-                found[task.name] = task.score(gold, predict(annotator, task, gold))
+                found[task.name] = task.evaluate(gold, predict(annotator, task, gold))
         if not found:
             raise TrainingError(
                 "BX404",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
-    from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import SpanTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _answers(
     return corpora
 
 
-def _sources(name: str, written: Sequence[str], tasks: Sequence[Tagging]) -> tuple[Source, ...]:
+def _sources(name: str, written: Sequence[str], tasks: Sequence[SpanTask]) -> tuple[Source, ...]:
     known = {(task.name, type_) for task in tasks for type_ in task.types}
     found = []
     for source in written:

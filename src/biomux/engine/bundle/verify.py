@@ -21,6 +21,7 @@ from biomux.engine.bundle import reader
 from biomux.engine.bundle.strict_json import Fields, parse
 from biomux.engine.packing import pack
 from biomux.errors import BiomuxError, BundleError
+from biomux.tasks.examples import ModelInput
 from biomux.text import sentences
 from biomux.text import tokens as text_tokens
 
@@ -118,7 +119,7 @@ def first_logits(annotator: Annotator, document: Document) -> dict[str, NDArray[
     if not found or not len(found[0]):
         return {}
     window = found[0].window(0, annotator.limit) if len(found[0]) > annotator.limit else found[0]
-    batch = next(pack([window], specials=annotator.specials, budget=annotator.budget))
+    batch = next(pack([ModelInput(window)], specials=annotator.specials, budget=annotator.budget))
     answered = annotator.session.run(batch)
     return {head: answered[head] for head in annotator.heads}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import Task
     from biomux.training.heads.features import Features
 
 
@@ -61,11 +62,9 @@ class CRF(nn.Module):
         return Transitions(*(part.detach().float().cpu().numpy() for part in (self.between, self.first, self.last)))
 
 
-def chained(task: Tagging, head: nn.Module) -> Tagging:
+def chained(task: Task, head: nn.Module) -> Task:
     """The task as it is decoded: with the transitions of its head, if that has learned any."""
-    if not isinstance(head, CRF):
-        return task
-    return Chained.of(task, head.transitions())
+    return Chained.of(cast("Tagging", task), head.transitions()) if isinstance(head, CRF) else task
 
 
 def build(width: int, labels: int, *, head: str = "linear", **settings: Any) -> nn.Module:

@@ -51,18 +51,12 @@ def of(sentences: Iterable[Range], *, longest: int = LONGEST, margin: int = MARG
             yield Stretch(max(start, core - margin), min(end, stop + margin), core, stop)
 
 
-def keep(found: Iterable[Span], stretch: Stretch, before: list[Span]) -> None:
-    """Add to the entities `before` those that begin in the core, unless the same head's entity from the core before reaches into them."""
-    if stretch.whole:
-        before += found
-        return
-    reach: dict[str, int] = {}
-    for span in reversed(before):
-        if span.start < stretch.core_start - LONGEST:
-            break
-        reach[span.head or ""] = max(reach.get(span.head or "", 0), span.end)
-    before += [
-        span
-        for span in found
-        if stretch.core_start <= span.start < stretch.core_end and span.start >= reach.get(span.head or "", 0)
-    ]
+def without_overlaps(spans: Iterable[Span]) -> list[Span]:
+    """The entities without those that begin in one of the same head before them: a stretch may find what reaches into the core of the next."""
+    reach: dict[str | None, int] = {}
+    kept = []
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        if span.start >= reach.get(span.head, 0):
+            kept.append(span)
+            reach[span.head] = span.end
+    return kept

@@ -1,4 +1,4 @@
-"""Tasks other than tagging, asked through a session: every reading gets its own rows, whatever batch it was in."""
+"""The planner: every input gets its own outputs, whatever batch it was in; what several tasks read is read once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 import tiny
 
 from biomux.document import Document
+from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials, lay_out
-from biomux.engine.task_runner import ask, split
+from biomux.engine.planner import split
 from biomux.tasks.classification import Classification
 from biomux.tasks.examples import ModelInput
 from biomux.text.tokens import Tokens
@@ -41,18 +42,16 @@ class LengthSession:
 def test_answers_come_back_to_their_documents(budget: int, temperature: float) -> None:
     sizes = [3, 14, 9, 11, 0, 12]
     documents = [Document(str(number), " ".join(["the"] * size)) for number, size in enumerate(sizes)]
-    answered = list(
-        ask(
-            documents,
-            Classification("size", ("short", "long")),
-            session=LengthSession(),
-            tokenizer=tiny.tokenizer(),
-            specials=SPECIALS,
-            limit=40,
-            budget=budget,
-            temperature=temperature,
-        )
+    annotator = Annotator.of_tasks(
+        LengthSession(),
+        tiny.tokenizer(),
+        SPECIALS,
+        [Classification("size", ("short", "long"))],
+        limit=40,
+        budget=budget,
+        temperatures={"size": temperature},
     )
+    answered = list(annotator.answer(documents))
     assert [document.id for document in answered] == [document.id for document in documents]
     expected = [[] if not size else ["long" if size > 10 else "short"] for size in sizes]
     assert [[label.name for label in document.labels] for document in answered] == expected
@@ -60,21 +59,20 @@ def test_answers_come_back_to_their_documents(budget: int, temperature: float) -
     assert answered[1].labels[0].score == pytest.approx(chance, abs=1e-4)
 
 
-@pytest.mark.parametrize(("unit", "sizes"), [("word", [2, 1]), ("token", [3, 2]), ("window", [1, 1]), ("pair", [0, 2])])
+@pytest.mark.parametrize(("unit", "sizes"), [("word", [2, 1]), ("token", [3, 2]), ("window", [1, 1])])
 def test_rows_are_split_by_what_the_task_is_asked_about(unit: Unit, sizes: list[int]) -> None:
     first, second = (
         Tokens(np.arange(size, dtype=np.int32), *(np.array(words, dtype=np.int32) for _ in range(3)))
         for size, words in ((3, [0, 2]), (2, [0]))
     )
-    readings = [ModelInput(first), ModelInput(second, pairs=np.zeros((2, 4), dtype=np.int32))]
-    batch = lay_out(readings, 6, SPECIALS, windows=[0, 1])
+    batch = lay_out([ModelInput(first), ModelInput(second)], 6, SPECIALS, windows=[0, 1])
     rows = np.arange(sum(sizes), dtype=np.float32)[:, None]
-    parts = split(rows, unit, batch, readings)
+    parts = split(rows, unit, batch)
     assert [part[:, 0].tolist() for part in parts] == [list(range(sizes[0])), list(range(sizes[0], sum(sizes)))]
 
 
-def test_answers_have_a_row_for_each_reading() -> None:
-    reading = ModelInput(Tokens(*(np.zeros(1, dtype=np.int32) for _ in range(4))))
-    batch = lay_out([reading, reading], 4, SPECIALS, windows=[0, 1])
+def test_answers_have_a_row_for_each_input() -> None:
+    one = ModelInput(Tokens(*(np.zeros(1, dtype=np.int32) for _ in range(4))))
+    batch = lay_out([one, one], 4, SPECIALS, windows=[0, 1])
     rows = np.arange(16, dtype=np.float32).reshape(2, 4, 2)
-    assert [part.tolist() for part in split(rows, "answer", batch, [reading] * 2)] == rows.tolist()
+    assert [part.tolist() for part in split(rows, "answer", batch)] == rows.tolist()

@@ -1,4 +1,4 @@
-"""The rows of a task give its main figure, whatever its kind."""
+"""What a task says of predicted documents: figures, rows and counts of documents, and tables agree, whatever its kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from biomux.tasks.question_answering import Answers
 from biomux.tasks.relation import Relations
 from biomux.tasks.similarity import Similarity
 from biomux.tasks.tagging import Tagging
-from biomux.tasks.task_rows import rows_of
 from biomux.text import sentences
 
 TEXT = "Aspirin helps. Fever and ulcer come with zolmide given to mice. Nothing here."
@@ -109,19 +108,63 @@ def test_the_sums_of_rows_give_the_main_figure(name: str, task: Task, make: Any,
     plain = [Document(str(number), TEXT, passages=passages, pair="Other text.") for number in range(12)]
     gold = [make(chance, document, None, task) for document in plain]
     predicted = [make(chance, document, "t", task) for document in plain]
-    rows = rows_of(task, gold, predicted)
-    assert rows is not None
-    assert rows.ids == tuple(document.id for document in gold)
-    assert figure_of([rows]) == pytest.approx(task.score(gold, predicted).value)
+    found = task.evaluate(gold, predicted)
+    assert found.rows is not None
+    assert found.rows.ids == tuple(document.id for document in gold)
+    assert figure_of([found.rows]) == pytest.approx(found.value)
+    assert 0 < abs(found.value) < 1
+    assert found.scored > 0
+    rows = found.document_rows([document.id for document in gold])
+    assert [row["id"] for row in rows] == [document.id for document in gold]
+    turned = task.evaluate(gold[::-1], predicted[::-1])
+    assert turned.figures == pytest.approx(found.figures)
+    one_by_one = [task.evaluate([left], [right]) for left, right in zip(gold, predicted, strict=True)]
+    assert [each.document_rows([left.id])[0] for left, each in zip(gold, one_by_one, strict=True)] == rows
 
 
-def test_a_task_of_another_package_may_bring_its_own_or_none() -> None:
-    class Own(Tagging):
-        def rows(self, gold: Any, predicted: Any) -> str:
-            return "own"
+def named(scores: dict[str, Any]) -> dict[str, float]:
+    """The figures of the tables under their names in `figures`."""
+    if "relations" in scores:
+        table = scores["relations"]["matchings"]["undirected"]
+        return {**{one: table["micro"][one] for one in ("f1", "precision", "recall")}, "macro_f1": table["macro"]["f1"]}
+    if "numbers" in scores:
+        return {one: scores["numbers"]["similarity"][one] for one in ("pearson", "spearman", "mse")}
+    if "answers" in scores:
+        return {one: scores["answers"][one]["value"] for one in ("strict", "lenient", "mrr", "exact", "f1")}
+    labels = scores["labels"]
+    made = {"f1": labels["micro"]["f1"], "macro_f1": labels["macro"]["f1"]}
+    if labels["kind"] == "one":
+        return {**made, "accuracy": labels["accuracy"]}
+    made["exact"] = labels["exact"]["value"]
+    return {**made, "document_f1": labels["by_document"]["f1"]} if "by_document" in labels else made
 
-    class Unknown:
-        name = "x"
 
-    assert rows_of(Own("t", ("Chemical",)), [], []) == "own"  # type: ignore[comparison-overlap]
-    assert rows_of(Unknown(), [], []) is None  # type: ignore[arg-type]
+TABLES = [
+    (name, task, make)
+    for name, task, make in TASKS
+    if task.kind in ("relation", "similarity", "answers", "classification")
+]
+
+
+@pytest.mark.parametrize(("name", "task", "make"), TABLES, ids=[name for name, _, _ in TABLES])
+def test_tables_have_the_figures(name: str, task: Task, make: Any) -> None:
+    chance = random.Random(name)
+    passages = (Passage(0, len(TEXT), "abstract"),)
+    plain = [Document(str(number), TEXT, passages=passages, pair="Other text.") for number in range(15)]
+    gold = [make(chance, document, None, task) for document in plain]
+    found = task.evaluate(gold, [make(chance, document, "t", task) for document in plain])
+    scores = found.to_json()
+    figures = named(scores)
+    assert figures == pytest.approx({figure: found.figures[figure] for figure in figures})
+    assert (scores["main"]["metric"], scores["main"]["value"]) == (found.main, pytest.approx(found.value))
+
+
+def test_pairs_without_a_number_are_left_out_and_counted() -> None:
+    gold, predicted = [], []
+    for number, (left, right) in enumerate([(1.0, 2.0), (None, 2.0), (3.0, None), (2.0, 3.5), (5.0, 4.0)]):
+        plain = Document(str(number), TEXT, pair="Other text.")
+        gold.append(replace(plain, labels=() if left is None else (Label("similarity", value=left),)))
+        predicted.append(replace(plain, labels=() if right is None else (Label("similarity", value=right, head="t"),)))
+    found = Similarity("t").evaluate(gold, predicted)
+    assert found.scored == 3
+    assert found.to_json()["left_out"] == {"documents without a number, or without a pair of texts,": 2}

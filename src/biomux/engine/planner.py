@@ -1,0 +1,321 @@
+"""The planner: what tasks ask about documents, answered with as few passes of the encoder as there can be.
+
+Tasks whose `reads` are equal have their inputs made once. Inputs that are equal token by token are read once, whoever asks. Pairs of spans that are
+found only after words were decoded are answered from the pass in which their sentence was read.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.engine import parallel
+from biomux.engine.packing import pack
+from biomux.tasks.task import finds_spans
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+    from biomux.document import Document
+    from biomux.engine.packing import Batch, Specials
+    from biomux.engine.session import Session
+    from biomux.tasks.examples import ModelInput, Unit
+    from biomux.tasks.task import Task
+
+    Floats = NDArray[np.float32]
+
+MOST_KEPT = 200_000
+"""Words whose outputs are kept for pairs to be asked about. What is beyond is read again: a document may be of any length."""
+
+Key = tuple[bytes, bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Inputs of a document, and the tasks that they are for. The inputs of a long document come in several of these, in order."""
+
+    document: int
+    tasks: Sequence[Task]
+    inputs: Sequence[ModelInput]
+
+
+Said = tuple[Asked, "Task", "Sequence[ModelInput]", "Sequence[Floats]"]
+"""A task's outputs for some of the inputs that were asked about."""
+
+
+def groups(tasks: Iterable[Task]) -> list[list[Task]]:
+    """The tasks that share inputs, in order.
+
+    >>> from biomux.tasks import Classification, Tagging
+    >>> drugs, genes, roles = Tagging("drugs", ("Drug",)), Tagging("genes", ("Gene",)), Classification("roles", ("aim",), of="sentence")
+    >>> [[task.name for task in group] for group in groups([drugs, Classification("topic", ("a",)), genes, roles])]
+    [['drugs', 'genes', 'roles'], ['topic']]
+    """
+    found: dict[Any, list[Task]] = {}
+    for task in tasks:
+        found.setdefault(getattr(task, "reads", None) or (id(task),), []).append(task)
+    return list(found.values())
+
+
+def sections(
+    documents: Sequence[Document],
+    tasks: Sequence[Task],
+    tokenizer: Tokenizer,
+    *,
+    limit: int,
+    chunk: int,
+    counts: Counter[str],
+) -> Iterator[list[Asked]]:
+    """What tasks ask about documents, in lists of about `chunk` characters of text; windows of one sentence or text are not torn apart."""
+    shared = groups(tasks)
+    section: list[Asked] = []
+    size = 0
+    for number, document in enumerate(documents):
+        for group in shared:
+            inputs: list[ModelInput] = []
+            for one in group[0].inputs(document, tokenizer, limit=limit, counts=counts):
+                if size >= chunk and inputs and inputs[-1].number != one.number:
+                    yield [*section, Asked(number, group, inputs)]
+                    section, inputs, size = [], [], 0
+                inputs.append(one)
+                size += characters(one)
+            section.append(Asked(number, group, inputs))
+    if section:
+        yield section
+
+
+@dataclass
+class Reader:
+    """Reads inputs through a session and says what heads say about them: logits, divided by the head's temperature.
+
+    `later` names heads that will be asked about pairs of spans in sentences that have been read by then.
+    """
+
+    session: Session
+    specials: Specials
+    budget: int
+    temperatures: Mapping[str, float]
+    later: frozenset[str] = frozenset()
+    on_read: Callable[[int], None] | None = None
+    _passes: list[Any] = field(default_factory=list)
+    _known: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    _kept: int = 0
+
+    def answers(self, asked: Sequence[Asked]) -> Generator[Said, None, None]:
+        """What each task's head says: of a task that finds spans part by part, as soon as it is known; of others all at once."""
+        rows, users = self._rows(asked)
+        waiting = _Waiting(asked)
+        for one in asked:
+            for task in one.tasks:
+                if not one.inputs and not finds_spans(task):
+                    yield one, task, (), ()
+        yield from self._from_before(asked, users, waiting)
+        heads = frozenset(task.name for one in asked for task in one.tasks) | self.later
+        batches = pack(rows, specials=self.specials, budget=self.budget, heads=heads)
+        with closing(parallel.run(self.session, batches)) as answered:
+            for batch, outputs in answered:
+                self._keep(batch, outputs, rows)
+                yield from self._of_batch(batch, outputs, asked, users, waiting)
+                if self.on_read is not None:
+                    read = [row for row in batch.windows.tolist() if users.counts(asked, row)]
+                    self.on_read(sum(characters(rows[row]) for row in read))
+
+    def _rows(self, asked: Sequence[Asked]) -> tuple[list[ModelInput], _Users]:
+        """The inputs to read, each once, and who asks about each: (which of the asked, which of its inputs)."""
+        rows: list[ModelInput] = []
+        users = _Users()
+        places: dict[Key, int] = {}
+        alone = len({id(one.tasks) for one in asked}) == 1 and not self._known
+        for number, one in enumerate(asked):
+            before = all(task.unit == "pair" for task in one.tasks)
+            for place, read in enumerate(one.inputs):
+                row = len(rows)
+                if not alone:
+                    key = _key(read)
+                    if before and key in self._known:
+                        known, begin = self._known[key]
+                        users.before.setdefault(known, []).append((number, place, begin))
+                        continue
+                    row = places.setdefault(key, row)
+                if row == len(rows):
+                    rows.append(read if read.pairs is None else replace(read, pairs=None))
+                    users.of_row.append([])
+                users.of_row[row].append((number, place))
+        return rows, users
+
+    def _keep(self, batch: Batch, outputs: Any, rows: Sequence[ModelInput]) -> None:
+        if not self.later or self._kept >= MOST_KEPT:
+            return
+        self._kept += len(batch.first)
+        begins = np.cumsum(batch.words) - batch.words
+        for row, begin in zip(batch.windows.tolist(), begins.tolist(), strict=True):
+            self._known[_key(rows[row])] = len(self._passes), begin
+        self._passes.append(outputs)
+
+    def _from_before(self, asked: Sequence[Asked], users: _Users, waiting: _Waiting) -> Iterator[Said]:
+        """Pairs of spans in rows that were read in an earlier call."""
+        for known, members in users.before.items():
+            yield from self._pairs(self._passes[known], members, asked, waiting)
+
+    def _of_batch(
+        self, batch: Batch, outputs: Any, asked: Sequence[Asked], users: _Users, waiting: _Waiting
+    ) -> Iterator[Said]:
+        by_group: dict[int, list[tuple[int, int, int]]] = {}
+        for row, member in enumerate(batch.windows.tolist()):
+            for number, place in users.of_row[member]:
+                by_group.setdefault(id(asked[number].tasks), []).append((row, number, place))
+        ends = np.cumsum(batch.words)
+        for members in by_group.values():
+            for task in asked[members[0][1]].tasks:
+                if task.unit == "pair":
+                    begins = (ends - batch.words).tolist()
+                    found = [(number, place, begins[row]) for row, number, place in members]
+                    yield from self._pairs(outputs, found, asked, waiting, task)
+                    continue
+                logits = self._tempered(outputs[task.name], task)
+                if finds_spans(task):
+                    yield from self._parts(task, logits, batch, members, asked, waiting)
+                    continue
+                pieces = split(logits, task.unit, batch)
+                for row, number, place in members:
+                    if waiting.complete(number, task, place, pieces[row]):
+                        yield waiting.taken(number, task)
+
+    def _parts(
+        self,
+        task: Any,
+        logits: Floats,
+        batch: Batch,
+        members: Sequence[tuple[int, int, int]],
+        asked: Sequence[Asked],
+        waiting: _Waiting,
+    ) -> Iterator[Said]:
+        """Each sentence as soon as all its windows are read; those without a word that says anything are passed over."""
+        ends = np.cumsum(batch.words)
+        begins, some = ends - batch.words, batch.words > 0
+        busy = np.ones(len(ends), dtype=bool)
+        if task.skips_empty:
+            busy[:] = False
+            if some.any():
+                busy[some] = np.logical_or.reduceat(logits.argmax(axis=1) > 0, begins[some])
+        first, last, found = begins.tolist(), ends.tolist(), busy.tolist()
+        for row, number, place in members:
+            read = asked[number].inputs[place]
+            piece = logits[first[row] : last[row]]
+            if read.cut is None:
+                if found[row] and read.tokens.words:
+                    yield asked[number], task, (read,), (piece,)
+            elif waiting.whole(number, task, place, piece):
+                yield waiting.windows(number, task, place)
+
+    def _pairs(
+        self,
+        outputs: Any,
+        members: Sequence[tuple[int, int, int]],
+        asked: Sequence[Asked],
+        waiting: _Waiting,
+        only: Task | None = None,
+    ) -> Iterator[Said]:
+        """What heads say about pairs of spans in rows of one pass; a member's third number is where its words begin there."""
+        by_task: dict[str, tuple[Task, list[tuple[int, int, int]]]] = {}
+        for member in members:
+            for task in [only] if only is not None else asked[member[0]].tasks:
+                by_task.setdefault(task.name, (task, []))[1].append(member)
+        for task, own in by_task.values():
+            asked_pairs = [asked[number].inputs[place].pairs for number, place, _ in own]
+            counts = [0 if one is None else len(one) for one in asked_pairs]
+            places = [one + own[at][2] for at, one in enumerate(asked_pairs) if one is not None]
+            whole = np.concatenate(places).astype(np.int64) if places else np.zeros((0, 4), dtype=np.int64)
+            logits = self._tempered(outputs.pair_logits(task.name, whole), task)
+            for (number, place, _), piece in zip(own, np.split(logits, np.cumsum(counts)[:-1]), strict=True):
+                if waiting.complete(number, task, place, piece):
+                    yield waiting.taken(number, task)
+
+    def _tempered(self, logits: Floats, task: Task) -> Floats:
+        heat = self.temperatures.get(task.name, 1.0)
+        return logits if heat == 1.0 else logits / np.float32(heat)
+
+
+@dataclass
+class _Users:
+    """Who asks about each row that is to be read, and about rows of earlier passes."""
+
+    of_row: list[list[tuple[int, int]]] = field(default_factory=list)
+    before: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+
+    def counts(self, asked: Sequence[Asked], row: int) -> bool:
+        """Whether a row is part of reading a text through: some task finds spans in it."""
+        return any(finds_spans(task) for number, _ in self.of_row[row] for task in asked[number].tasks)
+
+
+class _Waiting:
+    """Outputs of which others are still missing."""
+
+    def __init__(self, asked: Sequence[Asked]) -> None:
+        self._asked = asked
+        self._pieces: dict[tuple[int, str], dict[int, Floats]] = {}
+        self._ranges: dict[tuple[int, int], range] = {}
+
+    def complete(self, number: int, task: Task, place: int, piece: Floats) -> bool:
+        """Keep a piece; whether all inputs have theirs now."""
+        pieces = self._pieces.setdefault((number, task.name), {})
+        pieces[place] = piece
+        return len(pieces) == len(self._asked[number].inputs)
+
+    def taken(self, number: int, task: Task) -> Said:
+        """All inputs with their outputs."""
+        one, pieces = self._asked[number], self._pieces.pop((number, task.name))
+        return one, task, one.inputs, [pieces[place] for place in range(len(one.inputs))]
+
+    def whole(self, number: int, task: Task, place: int, piece: Floats) -> bool:
+        """Keep a window's piece; whether all windows of its sentence have theirs now."""
+        pieces = self._pieces.setdefault((number, task.name), {})
+        pieces[place] = piece
+        return all(one in pieces for one in self._places(number, place))
+
+    def windows(self, number: int, task: Task, place: int) -> Said:
+        """All windows of a window's sentence with their outputs."""
+        one, pieces, places = self._asked[number], self._pieces[number, task.name], self._places(number, place)
+        return one, task, [one.inputs[at] for at in places], [pieces.pop(at) for at in places]
+
+    def _places(self, number: int, place: int) -> range:
+        """The places of the windows of one sentence, which stand side by side."""
+        inputs = self._asked[number].inputs
+        sentence = inputs[place].number
+        if (number, sentence) not in self._ranges:
+            first, last = place, place + 1
+            while first > 0 and inputs[first - 1].number == sentence:
+                first -= 1
+            while last < len(inputs) and inputs[last].number == sentence:
+                last += 1
+            self._ranges[number, sentence] = range(first, last)
+        return self._ranges[number, sentence]
+
+
+def split(logits: Floats, unit: Unit, batch: Batch) -> list[Floats]:
+    """A batch's logits, row by row, for units that a batch has of itself."""
+    if unit == "answer":
+        return list(logits)
+    sizes = batch.words if unit == "word" else batch.mask.sum(axis=1) - 2
+    if unit == "window":
+        sizes = np.ones(len(batch.ids), dtype=np.int64)
+    return np.split(logits, np.cumsum(sizes)[:-1])
+
+
+def characters(read: ModelInput) -> int:
+    """How many characters an input's words cover."""
+    return int(read.tokens.ends[-1] - read.tokens.starts[0]) if read.tokens.words else 0
+
+
+def _key(read: ModelInput) -> Key:
+    """Inputs with the same key are the same to an encoder and to heads that read words."""
+    ids = read.tokens.ids if read.hidden is None else read.hidden
+    prefix = b"" if read.prefix is None else b"p" + read.prefix.ids.tobytes()
+    return prefix, ids.tobytes(), read.tokens.first.tobytes()
