@@ -220,6 +220,7 @@ def check(
 
         biomux corpora check my-data/
         biomux corpora check notes.labelstudio.json
+        biomux corpora check "{train: notes.tsv, format: conll, test: 0.2}"
         biomux corpora check ~/corpora
         biomux corpora check --only bc5cdr --quick
     """
@@ -266,7 +267,7 @@ def _check_own(path: str, *, as_json: bool) -> None:
     from biomux.corpora.corpus import Corpus
     from biomux.corpora.survey import survey
 
-    card = own.card(own.OwnData(path=path))
+    card = own.card(own.of_argument(path))
     found = Corpus(card, Path())
     parts = {split: list(found.documents(split)) for split in found.splits}
     notes = [f"{split}: {_origin(card, split)}" for split in found.splits]

@@ -18,12 +18,13 @@ from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from biomux import formats
 from biomux.corpora.card import Card, CutSplit, File, FormatOf, Home, Split
 from biomux.corpora.splits import group_key, position
-from biomux.errors import CorpusError
+from biomux.errors import CorpusError, FormatError
 from biomux.validation import mistakes
 
 if TYPE_CHECKING:
@@ -80,13 +81,18 @@ def of_spec(spec: str) -> OwnData | None:
     """The data of one's own that a corpus' name means; None if it is a name of the catalogue."""
     if spec.startswith("{"):
         try:
-            raw = json.loads(spec)
-        except ValueError:
+            raw = yaml.safe_load(spec)
+        except yaml.YAMLError:
             raw = None
         if not isinstance(raw, dict):
             raise CorpusError("BX210", f"cannot parse {spec[:60]!r} as a corpus", hint="write {train: FILES, …}")
         return of_mapping(raw)
     return OwnData(path=spec) if _is_path(spec) else None
+
+
+def of_argument(data: str) -> OwnData:
+    """What a command is given as data: a path, or a mapping as a recipe writes it."""
+    return (of_spec(data) if data.startswith("{") else None) or OwnData(path=data)
 
 
 def of_mapping(raw: Mapping[str, Any], *, where: str = "corpus") -> OwnData:
@@ -262,7 +268,7 @@ def _format(data: OwnData, split: str, paths: Sequence[Path]) -> FormatOf:
     first: tuple[str, Path] | None = None
     for path in paths:
         for source in formats.sources(path):
-            found = formats.guess(source).name
+            found = _guessed(source)
             if first is None:
                 first = (found, path)
             elif found != first[0]:
@@ -276,6 +282,17 @@ def _format(data: OwnData, split: str, paths: Sequence[Path]) -> FormatOf:
             hint="if there are annotations in other files (brat's .ann), put them beside it; `biomux formats` lists formats that hold both",
         )
     return FormatOf(name=first[0])
+
+
+def _guessed(source: formats.Source) -> str:
+    """The format of a file; what to do if it cannot be recognised is said as recipes and commands write it."""
+    try:
+        return formats.guess(source).name
+    except FormatError as error:
+        if "--" not in (error.hint or ""):
+            raise
+        hint = "name it: {path: PATH, format: NAME}, with options: {text: COLUMN, id: COLUMN} for a table; `biomux formats` lists all"
+        raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
 
 
 def _label(format: FormatOf, paths: Sequence[Path]) -> str | None:

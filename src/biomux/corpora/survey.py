@@ -114,7 +114,7 @@ def survey(splits: Mapping[str, Sequence[Document]], *, notes: Iterable[str] = (
             _look(document, tally)
     warnings = [*_told(tally), *_duplicates(splits), *_leaks(splits), *_rare(counts, splits, few)]
     said = [*notes]
-    if tally.bare.number:
+    if tally.bare.number and counts:
         said.append(f"{tally.bare.number:,} documents have no annotation: taggers learn that there is nothing in them")
     return Survey(sizes, counts, tuple(_errors(splits, counts)), tuple(warnings), tuple(said))
 

@@ -67,8 +67,9 @@ class Data:
 
 
 def read(path: str, *, name: str | None = None, test: float | None = None) -> Data:
-    """Look at data: a file, a folder or a glob. `test` is the share to cut for a test part, chosen by size unless given."""
-    asked: dict[str, Any] = {"path": path} | ({"name": name} if name else {})
+    """Look at data: a file, a folder or a glob, or a mapping as recipes write it. `test` is the share to cut for a test part, chosen by size unless given."""
+    given = own.of_argument(path).model_dump(mode="json", exclude_defaults=True)
+    asked: dict[str, Any] = given | ({"name": name} if name else {})
     found = _corpus(asked)
     parts = {split: list(found.documents(split)) for split in found.splits}
     notes = list(found.card.notes)

@@ -125,7 +125,9 @@ def described(recipe: str | Path | Recipe, *, settings: Sequence[str] = ()) -> R
 def is_data(name: str | Path) -> bool:
     """Whether a name is that of data, not of a recipe."""
     path = Path(name)
-    return path.is_dir() or (path.is_file() and path.suffix not in (".yaml", ".yml")) or "*" in str(name)
+    if str(name).startswith("{") or "*" in str(name):
+        return True
+    return path.is_dir() or (path.is_file() and path.suffix not in (".yaml", ".yml"))
 
 
 def next_folder(root: Path, name: str) -> Path:
