@@ -43,7 +43,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "annotate": Command("biomux.cli.annotate", "Find genes, chemicals, diseases and more in texts and files."),
-    "serve": Command("biomux.cli.serve", "Serve a bundle over HTTP."),
+    "serve": Command("biomux.cli.serve", "Serve a bundle over HTTP, with a page to try it in the browser."),
     "bench": Command("biomux.cli.bench", "Measure how fast a bundle is on this machine."),
     "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),

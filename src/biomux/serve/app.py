@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 import biomux
 from biomux.errors import BiomuxError, ServeError
-from biomux.serve import answers, bodies, docs_page, questions, replies
+from biomux.serve import answers, bodies, docs_page, page_files, questions, replies
 from biomux.serve.edge import Edge, Note
 from biomux.serve.metrics import MEDIA
 from biomux.serve.questions import AnnotateQuestion, Question
@@ -72,6 +72,8 @@ def build(service: Service) -> ASGIApp:
     app.get("/ready")(ready)
     app.get("/metrics", response_class=Response, responses=docs_page.METRICS)(metrics)
     app.get("/docs", response_class=Response, responses=docs_page.HTML)(docs)
+    app.get("/", include_in_schema=False)(page)
+    app.get("/page/{name}", include_in_schema=False)(page_file)
     whole: ASGIApp = Edge(app, service)
     if service.settings.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
@@ -124,6 +126,16 @@ async def metrics(request: Request) -> Response:
 async def docs(request: Request) -> Response:
     """This description, to read."""
     return Response(docs_page.render(request.app.openapi()), media_type="text/html")
+
+
+async def page() -> Response:
+    """A page to try the service in the browser."""
+    return page_files.reply("index.html")
+
+
+async def page_file(name: str) -> Response:
+    """What the page consists of."""
+    return page_files.reply(name)
 
 
 Asked = TypeVar("Asked", bound=Question)

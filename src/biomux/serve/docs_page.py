@@ -75,9 +75,9 @@ def render(description: Mapping[str, Any]) -> str:
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(info['title'])}: the service</title>"
-        "</head><body><main>"
+        '<link rel="icon" href="data:,"><link rel="stylesheet" href="page/style.css"></head><body class="docs"><main>'
         f"<h1>{escape(info['title'])} {escape(info['version'])}</h1><p>{escape(info.get('summary', ''))} "
-        'The same as <a href="/openapi.json">OpenAPI</a>.</p>'
+        'The same as <a href="openapi.json">OpenAPI</a>. <a href="./">Try it</a>.</p>'
         f"{''.join(parts)}<h2>Formats of answers</h2><p>By the field <code>format</code>, or by the header <code>Accept</code>:</p>"
         f"<ul>{formats}</ul></main></body></html>"
     )

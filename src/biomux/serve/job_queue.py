@@ -119,7 +119,7 @@ class JobQueue:
         if tokens > self.limit:
             return ServeError(
                 "BX803",
-                f"the texts have {tokens:,} tokens; the queue holds at most {self.limit:,}",
+                f"the texts have more than {self.limit:,} tokens, which is all that the queue holds",
                 hint="send several smaller requests, or start the service with a higher --queue-tokens",
             )
         if self.tokens + tokens > self.limit:
