@@ -18,13 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import onnxruntime
-
 import biomux
 from benchmarks import invented
 from biomux.engine import load, packing
 from biomux.engine.bundle import reader
-from biomux.engine.session import by_head, inputs
+from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.threads import usable_cores
 from biomux.tasks.examples import ModelInput
 from biomux.text import sentences, tokens
@@ -32,27 +30,16 @@ from biomux.text import sentences, tokens
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
 
 BUDGETS = (256, 512, 1024, 2048)
 
 
-class Shared:
+def on_all_cores(found: reader.Bundle) -> OnnxSession:
     """A session that runs one batch after another, each on all cores."""
-
-    def __init__(self, found: reader.Bundle) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = usable_cores(), 1
-        self._session = onnxruntime.InferenceSession(found.graph, options, providers=["CPUExecutionProvider"])
-        self._columns = found.columns
-
-    def run(self, batch: packing.Batch) -> Mapping[str, NDArray[np.float32]]:
-        """What the graph says."""
-        return by_head(self._session.run(["logits"], inputs(batch))[0], self._columns)
+    options = {"intra_op_num_threads": usable_cores()}
+    return OnnxSession(found.graph, found.places, pairs=found.pairs, threads=1, options=options)
 
 
 def rates(contestants: Mapping[str, Annotator], documents: Sequence[Document], *, rounds: int) -> dict[str, float]:
@@ -89,7 +76,7 @@ def main() -> None:
     parser.add_argument("--bundles", type=Path, nargs="*", default=[], help="bundles to set against each other")
     asked = parser.parse_args()
     ours = biomux.load(runtime="onnxruntime")
-    shared = replace(ours, session=Shared(reader.read(load.find())))
+    shared = replace(ours, session=on_all_cores(reader.read(load.find())))
     documents = list(invented.documents(asked.documents))
     ways = rates({"a batch a core": ours, "a batch on all cores": shared}, documents, rounds=asked.rounds)
     budgets = rates({f"{size}": replace(ours, budget=size) for size in BUDGETS}, documents, rounds=asked.rounds)

@@ -12,37 +12,23 @@ from benchmarks import invented, stages
 from benchmarks.contest import Table
 from biomux.engine import load
 from biomux.engine.bundle import reader as bundles
+from biomux.engine.onnx_session import OnnxSession
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from biomux.document import Document
-    from biomux.engine.packing import Batch
 
 SHOWN = 14
 """Operators that get a row of their own."""
 
 
-class ProfiledSession:
+class ProfiledSession(OnnxSession):
     """A session under onnxruntime's profiler."""
 
-    def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, place: Path) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_profiling, options.profile_file_prefix = True, str(place / "profile")
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        self._columns = dict(columns)
-
-    def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
-        """What the graph says."""
-        inputs = {"ids": batch.ids, "mask": batch.mask, "first": batch.first}
-        logits = self._session.run(["logits"], inputs)[0]
-        return {name: logits[:, begin:end] for name, (begin, end) in self._columns.items()}
+    def __init__(self, found: bundles.Bundle, *, place: Path) -> None:
+        options = {"enable_profiling": True, "profile_file_prefix": str(place / "profile")}
+        super().__init__(found.graph, found.places, pairs=found.pairs, options=options)
 
     def by_operator(self) -> Counter[str]:
         """Operator → microseconds, all runs together."""
@@ -89,7 +75,7 @@ def tables(name: str | None, *, seconds: float, threads: int, place: Path) -> li
 
 def _operators(folder: Path, documents: Sequence[Document], *, threads: int, place: Path) -> Table:
     found = bundles.read(folder)
-    session = ProfiledSession(found.graph, found.columns, place=place)
+    session = ProfiledSession(found, place=place)
     for _ in replace(load.annotator(found, threads=threads), session=session).annotate(documents):
         pass
     spent = session.by_operator()

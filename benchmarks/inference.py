@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import invented, models, peak
 from benchmarks.contest import Table, alternate, describe, report
 from biomux.engine import machine, parallel
+from biomux.engine.graph_session import Place
 from biomux.engine.onnx_session import OnnxSession
-from biomux.engine.session import inputs
 from biomux.engine.threads import usable_cores
 
 if TYPE_CHECKING:
@@ -76,7 +76,13 @@ class Options:
 
 def session(content: bytes, threads: int, heads: int = 1) -> OnnxSession:
     """Our session over a graph."""
-    return OnnxSession(content, {f"head{index}": (3 * index, 3 * index + 3) for index in range(heads)}, threads=threads)
+    places = {f"head{index}": Place("logits", 3 * index, 3 * index + 3) for index in range(heads)}
+    return OnnxSession(content, places, threads=threads)
+
+
+def inputs(batch: Batch) -> dict[str, Any]:
+    """What a graph of taggers reads of a batch."""
+    return {"ids": batch.ids, "mask": batch.mask, "first": batch.first}
 
 
 def peaks(options: Options) -> list[Table]:

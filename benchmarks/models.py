@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biomux.engine.packing import Batch
-from biomux.training import onnx_graph
+from biomux.training import graph
+from biomux.training.graph.head_parts import HeadParts, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from biomux.training.graph.builder import Precision
 
     Floats = NDArray[np.float32]
     Heads = tuple[list[tuple[Floats, Floats]], ...]
@@ -110,12 +113,14 @@ def head_operations(number: int, size: Size, *, hidden: int | None, labels: int 
     return 2.0 * (size.width * inner * number + inner * number * labels * number)
 
 
-def graph_bytes(
-    size: Size, made: Mapping[str, Floats], own: Heads, *, precision: onnx_graph.Precision = "fp32"
-) -> bytes:
+def graph_bytes(size: Size, made: Mapping[str, Floats], own: Heads, *, precision: Precision = "fp32") -> bytes:
     """The graph that an export would write."""
-    content: bytes = onnx_graph.bert(made, size.config(), own, precision=precision).SerializeToString()
-    return content
+    parts = []
+    for number in range(len(own[0])):
+        steps = [Step("linear", *layer[number]) for layer in own]
+        between = [step for one in steps[:-1] for step in (one, Step("relu"))]
+        parts.append(HeadParts(f"head{number}", "logits", (*between, steps[-1])))
+    return graph.write(made, size.config(), parts, precision=precision).graph
 
 
 def batch(windows: int, length: int, size: Size, *, every: int = 1, seed: int = 2) -> Batch:

@@ -21,7 +21,7 @@ import numpy as np
 import biomux
 from benchmarks.contest import Table, describe, report
 from biomux.corpora import corpus
-from biomux.training import export, quantization_check
+from biomux.training import exportable, quantization_check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,10 +76,10 @@ def main() -> None:
     given = parser.parse_args()
     described = describe()
     torch = biomux.load(given.run, threads=given.threads)
-    trained = export.read(given.run)
-    torch = replace(torch, tasks=tuple(task for task in torch.tasks if task.name in trained.columns))
-    mixes = (quantization_check.FP32, quantization_check.ladder(int(trained.config["num_hidden_layers"]))[0])
-    engines = {mix.name: trained.annotator(trained.graph(mix), threads=given.threads) for mix in mixes}
+    trained = exportable.read(given.run)
+    torch = replace(torch, tasks=tuple(task for task in torch.tasks if task.name in trained.places))
+    mixes = (quantization_check.FP32, trained.mixes[0])
+    engines = {mix.name: trained.annotator(trained.graphs(mix), threads=given.threads) for mix in mixes}
     rows: list[tuple[Any, ...]] = []
     for name in given.corpus:
         documents = list(islice(corpus.get(name, directory=given.corpora).documents(given.split), given.limit))

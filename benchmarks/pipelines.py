@@ -11,6 +11,7 @@ from benchmarks.models import Size, graph_bytes, torch_body, weights
 from biomux.document import Document
 from biomux.engine import load
 from biomux.engine.annotator import Annotator
+from biomux.engine.graph_session import Place
 from biomux.engine.onnx_session import OnnxSession
 from biomux.tasks.tagging import Tagging
 from biomux.training.encoders.transformer import specials
@@ -90,5 +91,5 @@ def _annotator(
 ) -> Annotator:
     content = graph_bytes(size, made, (heads,), precision=precision)
     tasks = tuple(Tagging(type_.lower(), (type_,)) for type_ in TYPES)
-    columns = {task.name: (3 * index, 3 * index + 3) for index, task in enumerate(tasks)}
-    return Annotator(OnnxSession(content, columns, threads=threads), cutter, specials(cutter), tasks)
+    places = {task.name: Place("logits", 3 * index, 3 * index + 3) for index, task in enumerate(tasks)}
+    return Annotator(OnnxSession(content, places, threads=threads), cutter, specials(cutter), tasks)

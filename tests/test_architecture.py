@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "corpora": {"errors", "validation", "document", "text", "formats"},
     "scoring": {"errors", "document", "text"},
     "tasks": {"errors", "plugins", "document", "text", "scoring"},
-    "engine": {"errors", "document", "text", "tasks", "scoring"},
+    "engine": {"errors", "plugins", "document", "text", "tasks", "scoring"},
     "tagger": {"errors", "document", "engine"},
     "frames": {"errors", "document", "tagger"},
     "spacy_component": {"errors", "document", "engine", "tagger"},

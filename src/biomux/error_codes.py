@@ -479,6 +479,16 @@ CODES: dict[str, Entry] = {
         "The CRF's table has the wrong size or values that are not numbers.",
         "Download or export the bundle again.",
     ),
+    "BX544": Entry(
+        "a head has no graph",
+        "Its module is none that `biomux export` knows how to write: a head of another package, or one that serves training only.",
+        "Leave it out with `--heads`, or run it from the run's folder: `biomux.load(RUN)`.",
+    ),
+    "BX545": Entry(
+        "a bundle has a task of an unknown kind",
+        "The task comes from a package that is not installed, or from a later Biomux.",
+        "Install the package that brings the task, or upgrade Biomux.",
+    ),
     "BX601": Entry(
         "a text has half a surrogate pair",
         "The text was cut or decoded wrongly: half a pair is not a character.",

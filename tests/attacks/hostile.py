@@ -354,7 +354,7 @@ def turned(model: Any) -> None:
 
 
 def not_a_number(model: Any) -> None:
-    tensor = next(one for one in model.graph.initializer if one.name == "heads.0.weight")
+    tensor = next(one for one in model.graph.initializer if one.name == "heads.logits.0.0.weight")
     tensor.raw_data = np.full(len(tensor.raw_data) // 4, np.nan, np.float32).tobytes()
 
 
@@ -419,7 +419,10 @@ def overlong_varint(content: bytes) -> bytes:
 
 ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "no manifest": ("BX501", remove("manifest.json")),
-    "a later version": ("BX502", in_json("manifest.json", put("version", value=2))),
+    "a later version": ("BX502", in_json("manifest.json", put("version", value=reader.VERSION + 1))),
+    "a version before the first": ("BX502", in_json("manifest.json", put("version", value=0))),
+    "a later version of the table": ("BX511", in_json("heads.json", put("version", value=3))),
+    "a table of both versions": ("BX511", in_json("heads.json", lambda it: it.pop("version"))),
     "a version that equals 1": ("BX502", in_json("manifest.json", put("version", value=True))),
     "another format": ("BX502", in_json("manifest.json", put("format", value="zip"))),
     "one bit flipped": ("BX503", flip),
@@ -445,10 +448,20 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a required file not named": ("BX510", in_json("manifest.json", lambda it: it["files"].pop("graph.onnx"))),
     "an unknown key of a head": ("BX511", in_json("heads.json", put("heads", 0, "module", value="os.system"))),
     "two heads of one name": ("BX511", in_json("heads.json", put("heads", 1, "name", value="drugs"))),
-    "an unknown scheme": ("BX511", in_json("heads.json", put("heads", 0, "scheme", value="{0}"))),
+    "an unknown scheme": ("BX511", in_json("heads.json", put("heads", 0, "settings", "scheme", value="{0}"))),
     "a head's name with terminal codes": ("BX511", in_json("heads.json", put("heads", 0, "name", value="\x1b[2J"))),
-    "sentences of no words": ("BX511", in_json("heads.json", put("heads", 0, "longest", value=0))),
+    "sentences of no words": ("BX511", in_json("heads.json", put("heads", 0, "settings", "longest", value=0))),
     "columns that overlap": ("BX512", in_json("heads.json", put("heads", 1, "columns", value=[4, 9]))),
+    "a setting that taggers do not have": (
+        "BX511",
+        in_json("heads.json", put("heads", 0, "settings", "code", value="import os")),
+    ),
+    "columns of an output that is not there": (
+        "BX512",
+        in_json("heads.json", put("heads", 1, "output", value="states")),
+    ),
+    "columns in the place of another": ("BX512", in_json("heads.json", put("heads", 1, "columns", value=[0, 5]))),
+    "columns before the first": ("BX512", in_json("heads.json", put("heads", 0, "columns", value=[-5, 0]))),
     "columns beyond the graph": (
         "BX512",
         in_json("heads.json", lambda it: it["heads"].append({**it["heads"][1], "name": "more", "columns": [10, 15]})),
@@ -572,6 +585,95 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "transitions of a heated head": ("BX543", heated_transitions),
 }
 """What is done to a bundle → the code with which loading it is refused."""
+
+
+def in_pairs(change: Change) -> Callable[[Path], None]:
+    """Change the graph of pairs."""
+
+    def attack(folder: Path) -> None:
+        model = onnx.load_from_string((folder / "pairs.onnx").read_bytes())
+        change(model)
+        (folder / "pairs.onnx").write_bytes(model.SerializeToString())
+        seal(folder)
+
+    return attack
+
+
+def without_pairs(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]["pairs.onnx"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "pairs.onnx").unlink()
+
+
+def own(head: int, *path: Any, value: Any) -> Callable[[Path], None]:
+    """Set a setting of a head: 1 links pairs, 3 and 4 classify, 7 answers."""
+    return in_json("heads.json", put("heads", head, "settings", *path, value=value))
+
+
+def no_pairs_graph(folder: Path) -> None:
+    (folder / "pairs.onnx").write_bytes(b"\xff")
+    seal(folder)
+
+
+def wide_states(model: Any) -> None:
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 31
+
+
+ATTACKS_ON_EVERY_HEAD: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "a task that nobody knows": ("BX545", in_json("heads.json", put("heads", 1, "kind", value="os.system"))),
+    "a module for a task": ("BX545", in_json("heads.json", put("heads", 1, "kind", value="subprocess:run"))),
+    "a task of another unit": ("BX512", own(1, "variant", value="markers")),
+    "a variant that there is not": ("BX511", own(1, "variant", value="{0.__class__}")),
+    "a setting that there is not": ("BX511", own(1, "__init__", value=1)),
+    "what was learned, in the settings": ("BX511", own(1, "learned", value=[])),
+    "a name among the settings": ("BX511", own(1, "name", value="other")),
+    "a setting that is missing": ("BX511", in_json("heads.json", lambda it: it["heads"][1]["settings"].pop("types"))),
+    "a text for a list": ("BX511", own(1, "types", value="causes")),
+    "a number for a text": ("BX511", own(1, "negative", value=7)),
+    "an object for a setting": ("BX511", own(1, "tags", value={"a": "b"})),
+    "lists nested deep": ("BX511", own(1, "tags", value=[[[[["a"]]]]])),
+    "too many classes": ("BX511", own(3, "classes", value=[f"c{number}" for number in range(1025)])),
+    "a class twice": ("BX511", own(3, "classes", value=["cell", "cell", "gene"])),
+    "a class with terminal codes": ("BX511", own(3, "classes", value=["cell", "\x1b[2J", "gene"])),
+    "a class too long": ("BX511", own(3, "classes", value=["cell", "x" * 257, "gene"])),
+    "no classes": ("BX511", own(3, "classes", value=[])),
+    "more classes than columns": ("BX512", own(3, "classes", value=["cell", "drug", "gene", "more"])),
+    "true for a number": ("BX511", own(7, "longest", value=True)),
+    "thresholds for an answer": ("BX511", in_json("heads.json", put("heads", 7, "thresholds", value={"first": 0.5}))),
+    "a threshold of a strange class": ("BX511", in_json("heads.json", put("heads", 3, "thresholds", value={"x": 0}))),
+    "curves for an answer": ("BX513", in_json("calibration.json", put("asked", value={"first": [[0.5, 0.5]]}))),
+    "pairs of another head": ("BX512", in_json("heads.json", put("heads", 1, "output", value="pairs.1"))),
+    "words among the pairs": ("BX512", in_json("heads.json", put("heads", 0, "output", value="pairs.0"))),
+    "no graph of pairs": ("BX512", without_pairs),
+    "pairs of another encoder": ("BX512", in_pairs(wide_states)),
+    "pairs with another operator": ("BX523", in_pairs(another_operator)),
+    "pairs with data elsewhere": ("BX522", in_pairs(external)),
+    "pairs of one more input": ("BX528", in_pairs(more_inputs)),
+    "pairs of three places": (
+        "BX528",
+        in_pairs(lambda it: setattr(it.graph.input[1].type.tensor_type.shape.dim[1], "dim_value", 3)),
+    ),
+    "pairs without states": ("BX528", in_pairs(lambda it: it.graph.input.pop(0))),
+    "pairs under another name": ("BX528", in_pairs(lambda it: setattr(it.graph.output[0], "name", "pairs.7"))),
+    "pairs that nothing makes": ("BX532", in_pairs(lambda it: it.graph.node.pop())),
+    "no pairs at all": ("BX528", in_pairs(lambda it: it.graph.output.pop())),
+    "a graph of pairs that is none": ("BX520", no_pairs_graph),
+    "an input of another kind": (
+        "BX528",
+        in_graph(lambda it: setattr(_input(it, "segments").type.tensor_type, "elem_type", onnx.TensorProto.FLOAT)),
+    ),
+    "an input of our names with another shape": (
+        "BX528",
+        in_graph(lambda it: _input(it, "starts").type.tensor_type.shape.dim.add(dim_value=2)),
+    ),
+}
+"""The same for a bundle with a head of every kind."""
+
+
+def _input(model: Any, name: str) -> Any:
+    return next(one for one in model.graph.input if one.name == name)
+
 
 VERIFIED: dict[str, tuple[str, Callable[[Path], None]]] = {
     "a stray file": ("BX519", stray),

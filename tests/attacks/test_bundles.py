@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import onnx
 import pytest
 import tiny
-from attacks.hostile import ALLOWED, ATTACKS, VERIFIED, seal, transitions
+from attacks.hostile import ALLOWED, ATTACKS, ATTACKS_ON_EVERY_HEAD, VERIFIED, seal, transitions
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from training import graphs
 
 import biomux
 from biomux.engine.bundle import onnx_check
 from biomux.engine.bundle.verify import verify
 from biomux.errors import BiomuxError, BundleError
+from biomux.training.export import export
 
 
 @pytest.fixture(scope="module")
@@ -71,24 +72,63 @@ def test_verify_tells_what_is_wrong(name: str, folder: Path) -> None:
     assert last.error.code in (code, "BX503")
 
 
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with a head of every kind."""
+    place = tmp_path_factory.mktemp("every")
+    export(graphs.run(place / "run"), place / "bundle", precision="fp32", measure=False)
+    return place / "bundle"
+
+
+@pytest.mark.parametrize("name", ATTACKS_ON_EVERY_HEAD)
+def test_a_hostile_bundle_of_every_head_is_refused(name: str, every: Path, tmp_path: Path) -> None:
+    code, attack = ATTACKS_ON_EVERY_HEAD[name]
+    folder = Path(shutil.copytree(every, tmp_path / "bundle"))
+    attack(folder)
+    with pytest.raises(BundleError) as caught:
+        biomux.load(folder, threads=1)
+    assert caught.value.code == code
+    assert str(caught.value).isprintable()
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    name=st.sampled_from(["graph.onnx", "pairs.onnx", "heads.json", "calibration.json"]),
+    place=st.floats(0, 1, exclude_max=True),
+    value=st.integers(1, 255),
+)
+def test_a_changed_byte_of_every_head_never_ends_in_anything_but_a_biomux_error(
+    name: str, place: float, value: int, every: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = Path(shutil.copytree(every, tmp_path_factory.mktemp("flip") / "bundle"))
+    content = bytearray((folder / name).read_bytes())
+    content[int(place * len(content))] ^= value
+    (folder / name).write_bytes(content)
+    seal(folder)
+    try:
+        annotator = biomux.load(folder, threads=1)
+        list(annotator.answer(annotator.annotate(graphs.documents(1))))
+    except BiomuxError:
+        pass
+    shutil.rmtree(folder)
+
+
 def test_every_way_to_be_refused_is_attacked() -> None:
     from biomux.errors import CODES
 
-    attacked = {code for code, _ in [*ATTACKS.values(), *VERIFIED.values()]}
-    of_bundles = {code for code in CODES if "BX501" <= code <= "BX543"} - {"BX505", "BX542"}
+    attacked = {code for code, _ in [*ATTACKS.values(), *ATTACKS_ON_EVERY_HEAD.values(), *VERIFIED.values()]}
+    of_bundles = {code for code in CODES if "BX501" <= code <= "BX545"} - {"BX505", "BX542", "BX544"}
     assert of_bundles - attacked == set()
 
 
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_the_allowed_operators_are_those_that_graphs_have(precision: Any, tmp_path: Path) -> None:
-    model = onnx.load(tiny.bundle(tmp_path / "bundle", precision=precision) / "graph.onnx")
-    written: dict[str, set[str]] = {}
-    for node in model.graph.node:
-        written.setdefault(node.op_type, set()).update(attribute.name for attribute in node.attribute)
-    assert all(names <= onnx_check.OPERATORS[operator] for operator, names in written.items())
-    if precision == "int8":
-        written["Round"] = set()  # written once, and still in bundles
-        assert written == {operator: set(names) for operator, names in onnx_check.OPERATORS.items()}
+def test_the_allowed_operators_are_those_that_graphs_have() -> None:
+    written: dict[str, set[str]] = {"Round": set()}  # written once, and still in bundles
+    for encoder in graphs.ENCODERS:
+        made, _ = graphs.written(graphs.model(encoder), precision="int8")
+        for content in (made.graph, made.pairs):
+            for node in onnx.load_from_string(content).graph.node:
+                written.setdefault(node.op_type, set()).update(attribute.name for attribute in node.attribute)
+    assert written == {operator: set(names) for operator, names in onnx_check.OPERATORS.items()}
 
 
 def annotate_or_refuse(folder: Path) -> None:

@@ -47,7 +47,7 @@ def batches() -> list[Batch]:
 
 def session(folder: Path, runtime: runtimes.Name = "openvino") -> Session:
     found = reader.read(folder)
-    return runtimes.open_session(found.graph, found.columns, threads=1, runtime=runtime)
+    return runtimes.open_session(found.graph, found.places, threads=1, runtime=runtime)
 
 
 def test_it_says_what_onnxruntime_says(folder: Path, batches: list[Batch]) -> None:
@@ -121,16 +121,18 @@ def changed(folder: Path, name: str, value: float) -> bytes:
 
 @pytest.mark.parametrize("value", [float("nan"), 1e30])
 def test_numbers_that_are_none_are_refused(folder: Path, batches: list[Batch], value: float) -> None:
-    columns = reader.read(folder).columns
-    opened = runtimes.open_session(changed(folder, "heads.1.bias", value), columns, threads=1, runtime="openvino")
+    places = reader.read(folder).places
+    opened = runtimes.open_session(
+        changed(folder, "heads.logits.0.1.bias", value), places, threads=1, runtime="openvino"
+    )
     with pytest.raises(BundleError, match=r"BX540.*no usable numbers"):
         opened.run(batches[0])
 
 
 def test_a_graph_that_does_not_open_is_an_error_of_ours(folder: Path, batches: list[Batch]) -> None:
-    columns = reader.read(folder).columns
+    places = reader.read(folder).places
     with pytest.raises(BundleError, match="BX540: the runtime cannot open the graph"):
-        runtimes.open_session(b"\x08\x0a", columns, runtime="openvino")
+        runtimes.open_session(b"\x08\x0a", places, runtime="openvino")
     beyond = replace(batches[0], ids=np.array(["a"]))
     with pytest.raises(BundleError, match="BX540: the runtime cannot run the graph"):
         session(folder).run(beyond)

@@ -17,6 +17,7 @@ from biomux import formats
 from biomux.cli import run as command
 from biomux.document import Document, Span
 from biomux.engine.bundle import onnx_check, reader
+from biomux.engine.graph_session import Place
 from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import pack
 from biomux.tasks.examples import ModelInput
@@ -79,16 +80,17 @@ def test_old_logits_are_the_same_to_the_bit_and_the_new_ones_are_those_of_the_he
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     width = from_bundle.weights(read.graph).config["hidden_size"]
     made = head(len(names), width, 3)
-    last = max(end for _, end in read.columns.values())
+    last = max(place.end for place in read.places.values())
     grown = with_head(read.graph, made)
     again = with_head(grown, made)
-    assert onnx_check.check(grown).labels == last + 3
-    assert onnx_check.check(again).labels == last + 6
-    before = OnnxSession(read.graph, read.columns)
-    after = OnnxSession(again, {**read.columns, "new": (last, last + 3), "newer": (last + 3, last + 6)})
+    assert onnx_check.check(grown).outputs["logits"] == last + 3
+    assert onnx_check.check(again).outputs["logits"] == last + 6
+    before = OnnxSession(read.graph, read.places)
+    places = {"new": Place("logits", last, last + 3), "newer": Place("logits", last + 3, last + 6)}
+    after = OnnxSession(again, {**read.places, **places})
     for batch in batches(read):
         old, new = before.run(batch), after.run(batch)
-        for name in read.columns:
+        for name in read.places:
             assert old[name].tobytes() == new[name].tobytes()
         states = session.run(names, {"ids": batch.ids, "mask": batch.mask, "first": batch.first})
         mixed = sum(share * state for share, state in zip(made.shares, states, strict=True))

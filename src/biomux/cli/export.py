@@ -104,15 +104,16 @@ def command(
         rows = [
             (
                 head,
+                measured.figures[head],
                 measured.documents[head],
-                round(100 * f1, 2),
-                round(100 * losses[head].f1, 2),
+                round(100 * value, 2),
+                round(100 * losses[head].value, 2),
                 round(losses[head].points, 2),
                 round(losses[head].error, 2),
             )
-            for head, f1 in measured.fp32.items()
+            for head, value in measured.fp32.items()
         ]
-        table(["head", "documents", "F1 fp32", "F1 shipped", "loss", "± error"], rows, title=measured.chosen)
+        table(["head", "figure", "documents", "fp32", "shipped", "loss", "± error"], rows, title=measured.chosen)
     size = sum(path.stat().st_size for path in bundle.iterdir())
     note(f"{bundle}: {measured.chosen}, {amount(size, 'bytes')}")
 

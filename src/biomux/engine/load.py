@@ -25,8 +25,8 @@ def load(path_or_name: str | Path | None = None, *, threads: int | None = None, 
 
 def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
     """The annotator of a bundle that has been read."""
-    return Annotator(
-        runtimes.open_session(read.graph, read.columns, threads=threads, runtime=runtime),
+    return Annotator.of_tasks(
+        runtimes.open_session(read.graph, read.places, pairs=read.pairs, threads=threads, runtime=runtime),
         tokenizer_check.build(read.tokenizer, where=str(read.folder / "tokenizer.json")),
         read.specials,
         read.tasks,

@@ -1,4 +1,4 @@
-"""The session of the extra `openvino`: the same graph, run by OpenVINO."""
+"""The session of the extra `openvino`: the same graphs, run by OpenVINO."""
 
 from __future__ import annotations
 
@@ -6,24 +6,28 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from biomux.engine import threads as all_threads
-from biomux.engine.session import by_head, failed, inputs
+from biomux.engine.graph_session import GraphSession
+from biomux.engine.session import failed
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from biomux.engine.packing import Batch
+    from biomux.engine.graph_session import Place
+    from biomux.engine.session import Floats
 
 
-class OpenVinoSession:
-    """Runs a bundle's graph as `OnnxSession` does, each batch on one thread, `at_once` of them side by side."""
+class OpenVinoSession(GraphSession):
+    """Runs a bundle's graphs as `OnnxSession` does, each batch on one thread, `at_once` of them side by side."""
 
     runtime = "openvino"
 
-    def __init__(self, graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int | None = None) -> None:
+    def __init__(
+        self, graph: bytes, places: Mapping[str, Place], *, pairs: bytes | None = None, threads: int | None = None
+    ) -> None:
         self.at_once = all_threads.chosen(threads)
         try:
             import openvino
@@ -34,7 +38,6 @@ class OpenVinoSession:
             ) from None
         try:
             core = openvino.Core()
-            model = core.read_model(graph)
             settings = {
                 "NUM_STREAMS": self.at_once,
                 "INFERENCE_NUM_THREADS": self.at_once,
@@ -43,22 +46,28 @@ class OpenVinoSession:
                 # Several workers would all be bound to the first cores.
                 "ENABLE_CPU_PINNING": False,
             }
-            self._compiled = core.compile_model(model, "CPU", settings)
+            self._compiled = {
+                name: core.compile_model(core.read_model(content), "CPU", settings)
+                for name, content in (("graph", graph), ("pairs", pairs))
+                if content is not None
+            }
         except Exception as error:
             raise failed("open", error) from None
-        self._columns = dict(columns)
         self._requests = threading.local()
+        super().__init__(places, [one.get_any_name() for one in self._compiled["graph"].inputs])
 
-    def run(self, batch: Batch) -> Mapping[str, NDArray[np.float32]]:
-        """Every head's logits for every word of the batch."""
-        try:
-            logits: NDArray[np.float32] = self._request().infer(inputs(batch))[0]
-        except Exception as error:
-            raise failed("run", error) from None
-        return by_head(logits, self._columns)
+    def compute(self, feeds: Mapping[str, NDArray[np.int64]], outputs: Collection[str]) -> dict[str, Floats]:
+        """What the encoder's graph gives."""
+        found = self._request("graph").infer(dict(feeds))
+        return {name: found[name] for name in outputs}
 
-    def _request(self) -> Any:
+    def compute_pairs(self, feeds: Mapping[str, NDArray[np.generic]], output: str) -> Floats:
+        """One output of the graph of pairs."""
+        found: Floats = self._request("pairs").infer(dict(feeds))[output]
+        return found
+
+    def _request(self, name: str) -> Any:
         """A request of this thread alone: one that two threads share would mix up their batches."""
-        if not hasattr(self._requests, "own"):
-            self._requests.own = self._compiled.create_infer_request()
-        return self._requests.own
+        if not hasattr(self._requests, name):
+            setattr(self._requests, name, self._compiled[name].create_infer_request())
+        return getattr(self._requests, name)

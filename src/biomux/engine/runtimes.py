@@ -15,6 +15,7 @@ from biomux.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from biomux.engine.graph_session import Place
     from biomux.engine.session import Session
 
 Name = Literal["onnxruntime", "openvino"]
@@ -42,13 +43,18 @@ def installed() -> bool:
 
 
 def open_session(
-    graph: bytes, columns: Mapping[str, tuple[int, int]], *, threads: int | None = None, runtime: str = "auto"
+    graph: bytes,
+    places: Mapping[str, Place],
+    *,
+    pairs: bytes | None = None,
+    threads: int | None = None,
+    runtime: str = "auto",
 ) -> Session:
-    """A session over a graph that `onnx_check` has let pass."""
+    """A session over graphs that `onnx_check` has let pass."""
     if named(runtime) == OTHER:
         from biomux.engine.openvino_session import OpenVinoSession
 
-        return OpenVinoSession(graph, columns, threads=threads)
+        return OpenVinoSession(graph, places, pairs=pairs, threads=threads)
     from biomux.engine.onnx_session import OnnxSession
 
-    return OnnxSession(graph, columns, threads=threads)
+    return OnnxSession(graph, places, pairs=pairs, threads=threads)

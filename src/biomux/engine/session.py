@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-LARGEST_LOGIT = 1e6
-"""Beyond this a graph is broken; within it no probability overflows."""
-
 
 class Session(Protocol):
     """For each head its logits, by the head's unit.
@@ -50,19 +47,6 @@ class Answers(Mapping[str, Floats]):
         | places | pairs × 4: first and last word of one span, then of the other, as indices into the batch's words (rows of `batch.first`) |
         | result | pairs × labels |
         """
-
-
-def inputs(batch: Batch) -> dict[str, NDArray[np.int64]]:
-    """What a bundle's graph reads of a batch, by name."""
-    return {"ids": batch.ids, "mask": batch.mask, "first": batch.first}
-
-
-def by_head(logits: Floats, columns: Mapping[str, tuple[int, int]]) -> dict[str, Floats]:
-    """Each head's columns of what a graph gave; refused if those are no usable numbers."""
-    # A comparison that a logit which is no number fails too.
-    if logits.size and not max(float(logits.max()), -float(logits.min())) <= LARGEST_LOGIT:
-        raise failed("run", ArithmeticError("what it computes are no usable numbers"))
-    return {name: logits[:, begin:end] for name, (begin, end) in columns.items()}
 
 
 def failed(what: str, error: Exception) -> BundleError:

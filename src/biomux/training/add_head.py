@@ -16,6 +16,7 @@ from biomux.corpora import own
 from biomux.engine.bundle import heads as head_table
 from biomux.engine.bundle import reader
 from biomux.engine.bundle import verify as verifying
+from biomux.engine.graph_session import Place
 from biomux.engine.load import annotator as annotator_of
 from biomux.errors import RecipeError
 from biomux.tasks.tagging import Tagging
@@ -124,12 +125,12 @@ def _one(
     scores: dict[str, float] = {}
     for way in WAYS:
         head, _ = frozen_head.train(*states, labels=labels, mixes=way == "mix", seed=seed, listen=listen)
-        first = max(end for _, end in read.columns.values())
+        first = max(place.end for place in read.places.values() if place.output == "logits")
         made[way] = replace(
             read,
             graph=bundle_graph.with_head(read.graph, head),
             tasks=(*read.tasks, task),
-            columns={**read.columns, task.name: (first, first + labels)},
+            places={**read.places, task.name: Place("logits", first, first + labels)},
             temperatures={**read.temperatures, task.name: 1.0},
         )
         found = score(annotator_of(made[way], threads=threads), task, development)
@@ -155,20 +156,10 @@ def _described(
     answers = calibrate.answers(task, sentences, heat)
     thresholds = {type_: calibrate.best_threshold([given]) for type_, given in answers.items()}
     curves = {type_: [list(point) for point in calibrate.curve(given)] for type_, given in answers.items()}
-    table, types = json.loads(parts["heads.json"]), json.loads(parts.get("types.json", b"{}"))
+    table, types = head_table.upgraded(json.loads(parts["heads.json"])), json.loads(parts.get("types.json", b"{}"))
     calibration = json.loads(parts.get("calibration.json", b"{}"))
     table["heads"].append(
-        {
-            "name": task.name,
-            "types": list(task.types),
-            "scheme": task.scheme,
-            "kind": task.kind,
-            "columns": list(read.columns[task.name]),
-            "temperature": heat,
-            "corpus": corpus,
-            **({} if task.longest is None else {"longest": task.longest}),
-            "thresholds": thresholds,
-        }
+        head_table.entry(task, read.places[task.name], temperature=heat, corpus=corpus, thresholds=thresholds)
     )
     calibration[task.name] = curves
     for type_ in task.types if types else ():

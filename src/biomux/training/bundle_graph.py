@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
+LOGITS = "logits"
+INPUTS = {"ids", "mask", "first"}
+"""What a graph reads whose heads all speak about words: every row after its last attention is a word's."""
+
 NEGLIGIBLE = 1e-3
 """A layer with a smaller share in the mix is left out."""
 
@@ -60,7 +64,7 @@ def with_head(graph: bytes, head: AddedHead) -> bytes:
     states = _states(model, prefix)
     if len(head.shares) != len(states):
         raise ValueError(f"the head mixes {len(head.shares)} layers, and the graph has {len(states)}")
-    output = model.graph.output[0]
+    output = next(one for one in model.graph.output if one.name == LOGITS)
     before = int(output.type.tensor_type.shape.dim[1].dim_value)
     rows = _mix(model, states, head.shares, prefix)
     for number, (matrix, bias) in enumerate(head.layers):
@@ -93,6 +97,13 @@ def _states(model: onnx.ModelProto, prefix: str) -> list[str]:
     found = [norms.get("embeddings.LayerNorm.weight")]
     while (name := f"encoder.layer.{len(found) - 1}.output.LayerNorm.weight") in norms:
         found.append(norms[name])
+    read, given = {one.name for one in model.graph.input}, {one.name for one in model.graph.output}
+    if read != INPUTS or LOGITS not in given:
+        raise BundleError(
+            "BX505",
+            "cannot add a head: the bundle has heads of texts, pairs of texts or answers",
+            hint="name a bundle of taggers, such as default",
+        )
     if found[0] is None or len(found) == 1:
         raise BundleError(
             "BX505",

@@ -1,34 +1,37 @@
-"""Calibration at export: for each head a temperature, and for each of its types the scores that keep a precision, and the threshold of the best F1.
+"""Calibration at export: for each head a temperature, and for each type of a tagger the scores that keep a precision, and the threshold of the best F1.
 
-All are fitted on the development data that the gate is measured on, with the graph that is shipped.
+All are fitted on the development data that the gate is measured on, with the graph that is shipped. A head that gives a number has no temperature to fit.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biomux.engine.graph_session import NEVER
 from biomux.engine.packing import pack
 from biomux.errors import ScoreError
 from biomux.scoring.calibration import thresholds
 from biomux.scoring.temperature import fit_temperature
-from biomux.tasks.examples import ModelInput
+from biomux.tasks.examples import ModelInput, make
 from biomux.tasks.softmax import softmax
 from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.engine.entity_types import Curve
+    from biomux.tasks.examples import Unit
     from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import Task
     from biomux.text.tokens import Tokens
 
 PRECISIONS = (*(step / 100 for step in range(50, 100)), 0.995)
@@ -84,7 +87,7 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
                 gold.append([(span.start, span.end, span.type) for span in inside])
     logits: list[NDArray[np.float32]] = [np.zeros((0, len(task.labels)), np.float32)] * len(tokens)
     for batch in pack([ModelInput(one) for one in tokens], specials=annotator.specials, budget=annotator.budget):
-        rows = annotator.session.run(batch)[task.name]
+        rows = annotator.session.run(replace(batch, heads=frozenset({task.name})))[task.name]
         for member, part in zip(batch.windows, np.split(rows, np.cumsum(batch.words)[:-1]), strict=True):
             logits[int(member)] = part
     return [
@@ -101,6 +104,47 @@ def temperature(found: Sequence[Sentence]) -> float:
         ).value
     except (ScoreError, ValueError):
         return 1.0
+
+
+def temperature_of(annotator: Annotator, task: Task, documents: Sequence[Document]) -> float:
+    """The temperature of a head that does not tag, fitted on what it would learn from; 1 where there is nothing to fit."""
+    examples = make(task, documents, annotator.tokenizer, limit=annotator.limit).examples
+    logits: list[NDArray[np.float32]] = []
+    labels: list[NDArray[np.int64]] = []
+    inputs = [example.input for example in examples]
+    for batch in pack(inputs, specials=annotator.specials, budget=annotator.budget, heads=frozenset({task.name})):
+        said = annotator.session.run(batch)[task.name]
+        own = [examples[int(member)] for member in batch.windows]
+        for rows, right in _choices(task.unit, said, [(one.input, one.labels[task.name].values) for one in own]):
+            logits.append(rows)
+            labels.append(right)
+    if not logits:
+        return 1.0
+    widest = max(rows.shape[1] for rows in logits)
+    filled = [np.pad(rows, ((0, 0), (0, widest - rows.shape[1])), constant_values=NEVER) for rows in logits]
+    try:
+        return fit_temperature(np.concatenate(filled), np.concatenate(labels)).value
+    except (ScoreError, ValueError):
+        return 1.0
+
+
+def _choices(
+    unit: Unit, said: NDArray[np.float32], own: Sequence[tuple[ModelInput, NDArray[Any]]]
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+    """What was chosen among, and what was right: logits (choices × options) and the right option of each."""
+    if unit == "answer":
+        for rows, (reading, (first, last)) in zip(said, own, strict=True):
+            places = [0 if word < 0 else reading.begin + int(reading.tokens.first[word]) for word in (first, last)]
+            yield rows.T, np.array(places)
+        return
+    values = np.concatenate([right for _, right in own]) if own else np.zeros(0)
+    if values.dtype.kind == "f":
+        # Each label by itself: there, or not. A single number is no choice.
+        if said.shape[1] > 1:
+            flat = said.reshape(-1, 1)
+            yield np.concatenate([np.zeros_like(flat), flat], axis=1), values.reshape(-1).astype(np.int64)
+        return
+    yield said, values.astype(np.int64)
 
 
 def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, TypeAnswers]:

@@ -1,87 +1,43 @@
 """Export: a run becomes a bundle.
 
-The graph is written in the fastest mix of precisions with which no head loses more than the tolerance (`gate`), calibrated (`calibrate`),
-and asked its examples; the finished folder is read and verified as a user's would be before it gets its name.
+The graph is written in the fastest mix of precisions with which no head loses more than the tolerance (`quantization_check`), calibrated
+(`calibrate`), and asked its examples; the finished folder is read and verified as a user's would be before it gets its name.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
 from biomux import __version__
 from biomux.corpora import own
-from biomux.engine.annotator import Annotator
-from biomux.engine.bundle import crf_transitions
+from biomux.engine.bundle import crf_transitions, task_settings
 from biomux.engine.bundle import heads as head_table
 from biomux.engine.bundle import verify as verifying
 from biomux.engine.bundle.reader import FORMAT, MANIFEST, VERSION, read_manifest
-from biomux.engine.onnx_session import OnnxSession
-from biomux.engine.packing import Specials
-from biomux.errors import BundleError, TrainingError, UsageError, did_you_mean
+from biomux.errors import BundleError
 from biomux.formats import folder_target, must_be_new
 from biomux.recipes.run_folder import RunFolder
-from biomux.tasks import restored
-from biomux.tasks.crf_decoding import Chained, Transitions
+from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.tagging import Tagging
-from biomux.training import calibrate, onnx_graph, quantization_check, type_merging
+from biomux.training import calibrate, quantization_check, type_merging
+from biomux.training.exportable import Graphs, Trained, cannot, read
 from biomux.training.model_card import card
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from biomux.document import Document
+    from biomux.engine.annotator import Annotator
     from biomux.engine.entity_types import Curve
     from biomux.recipes.schema import Recipe
-
-    Floats = NDArray[np.float32]
+    from biomux.scoring.document_rows import Rows
+    from biomux.tasks.task import Task
 
 Wanted = Literal["int8", "fp32", "auto"]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A run's best weights and what they are, ready to be written as a graph."""
-
-    encoder: dict[str, Floats]
-    config: dict[str, Any]
-    heads: tuple[list[tuple[Floats, Floats]], ...]
-    tasks: tuple[Tagging, ...]
-    tokenizer: Tokenizer
-    specials: Specials
-    limit: int
-    left_out: tuple[str, ...] = ()
-    """Heads of kinds that have no graph yet."""
-
-    @property
-    def columns(self) -> dict[str, tuple[int, int]]:
-        """Each head's columns among all."""
-        edges = np.cumsum([0, *(len(task.labels) for task in self.tasks)]).tolist()
-        return {task.name: (edges[place], edges[place + 1]) for place, task in enumerate(self.tasks)}
-
-    def graph(self, mix: quantization_check.PrecisionMix) -> bytes:
-        """The graph in a mix of precisions."""
-        try:
-            made = onnx_graph.bert(self.encoder, self.config, self.heads, precision=mix.precision, keep=mix.keep)
-        except KeyError as error:
-            raise _cannot(f"the weights {error} are missing") from None
-        content: bytes = made.SerializeToString()
-        return content
-
-    def annotator(self, content: bytes, *, threads: int | None = None) -> Annotator:
-        """The annotator that a bundle with this graph gives, before calibration."""
-        session = OnnxSession(content, self.columns, threads=threads)
-        return Annotator(session, self.tokenizer, self.specials, self.tasks, limit=self.limit)
 
 
 def export(
@@ -112,30 +68,29 @@ def export(
     recipe = RunFolder(run).recipe
     judged = trained if chosen_on is None else _same_heads(read(chosen_on, heads=heads), trained, chosen_on)
     choosing = recipe if chosen_on is None else RunFolder(chosen_on).recipe
-    if trained.left_out:
-        why = "as asked" if heads is not None else "since only heads that tag have a graph so far"
-        listen(f"left out, {why}: {', '.join(trained.left_out)}")
+    for why in dict.fromkeys(trained.left_out.values()):
+        listen(f"left out, {why}: {', '.join(name for name, said in trained.left_out.items() if said == why)}")
     names = [task.name for task in trained.tasks]
     found = quantization_check.development(choosing, heads=names, directory=directory, limit=limit) if measure else {}
     documents = {name: found[name] for name in names if found.get(name)}
-    measured, content = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
+    measured, graphs = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
     measured = replace(measured, split=choosing.development.split if documents else "", limit=limit)
-    annotator = judged.annotator(content, threads=threads)
+    annotator = judged.annotator(graphs, threads=threads)
     temperatures, answers, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
     chosen: dict[str, type_merging.Chosen] = {}
-    merged = type_merging.of_heads(recipe.types or {}, trained.left_out)
+    merged = type_merging.of_heads(recipe.types or {}, tuple(trained.left_out))
     if documents and merged and not types:
         listen("choosing how heads of one type are merged")
         chosen = type_merging.choose_all(annotator, documents, merged, levels=recipe.levels)
         plain = type_merging.to_json(chosen)
     if judged is not trained:
-        content = trained.graph(
-            quantization_check.named(measured.chosen, layers=int(trained.config["num_hidden_layers"]))
-        )
-        annotator = replace(trained.annotator(content, threads=threads), temperatures=temperatures)
+        mix = next(mix for mix in (quantization_check.FP32, *trained.mixes) if mix.name == measured.chosen)
+        graphs = trained.graphs(mix)
+        annotator = replace(trained.annotator(graphs, threads=threads), temperatures=temperatures)
     parts: dict[str, bytes] = {
-        "graph.onnx": content,
+        "graph.onnx": graphs.encoder,
+        **({} if graphs.pairs is None else {"pairs.onnx": graphs.pairs}),
         "tokenizer.json": trained.tokenizer.to_str().encode(),
         "heads.json": _json(_table(trained, temperatures, answers, recipe)),
         "calibration.json": _json(_nested({source: calibrate.curve(given) for source, given in answers.items()})),
@@ -147,8 +102,8 @@ def export(
             trained.tasks,
             measured,
             temperatures,
-            graph_size=len(content),
-            left_out=trained.left_out,
+            graph_size=graphs.size,
+            left_out=tuple(trained.left_out),
             chosen=chosen,
             chosen_on=choosing.name if judged is not trained else None,
         ).encode(),
@@ -161,89 +116,10 @@ def export(
     return measured
 
 
-def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
-    """The weights of a run, or of these heads of it; BX505 if no graph can be made of them."""
-    files = RunFolder(run)
-    try:
-        described = files.description
-        weights = load_file(files.weights)
-        config = dict(described["encoder"])
-        found = [(str(one["name"]), _task(one)) for one in described["tasks"]]
-        tokenizer = Tokenizer.from_file(str(files.tokenizer))
-        specials, limit = Specials(**described["specials"]), int(described["limit"])
-    except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
-        raise TrainingError(
-            "BX406", f"cannot read the run: {error}", where=str(run), hint="name a folder that `biomux train` made"
-        ) from None
-    _must_have_a_graph(config)
-    if heads is not None:
-        _must_be_exportable(heads, dict(found))
-    tasks = tuple(task for name, task in found if task is not None and (heads is None or name in heads))
-    left_out = tuple(name for name, _ in found if name not in {task.name for task in tasks})
-    if not tasks:
-        raise _cannot(
-            f"no head of the run tags ({', '.join(left_out)}), and others have no graph yet",
-            hint="annotate with the run itself: biomux.load(RUN)",
-        )
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    prefix = "encoder.body."
-    encoder = {
-        name.removeprefix(prefix): value.astype(np.float32)
-        for name, value in weights.items()
-        if name.startswith(prefix)
-    }
-    # No window is longer than the limit and the two tokens around it: places beyond that are never read.
-    places = "embeddings.position_embeddings.weight"
-    if places in encoder:
-        encoder[places] = encoder[places][: limit + 2]
-    decoded = tuple(_chained(task, weights) for task in tasks)
-    return Trained(encoder, config, _heads(weights, tasks), decoded, tokenizer, specials, limit, left_out)
-
-
-def _task(described: Mapping[str, Any]) -> Tagging | None:
-    """A run's task; None if it is of a kind that has no graph yet."""
-    if described["kind"] != "tagging":
-        return None
-    task = restored(dict(described))
-    return task if isinstance(task, Tagging) else None
-
-
-def _must_be_exportable(heads: Sequence[str], found: Mapping[str, Tagging | None]) -> None:
-    tagging = [name for name, task in found.items() if task is not None]
-    for name in heads:
-        if name not in found:
-            raise UsageError("BX001", f"the run has no head {name!r}", hint=did_you_mean(name, tagging))
-        if found[name] is None:
-            raise _cannot(
-                f"head {name!r} does not tag, and others have no graph yet",
-                hint="leave it out of --heads, or annotate with the run itself: biomux.load(RUN)",
-            )
-    if not heads:
-        raise UsageError("BX001", "--heads must name at least one", hint=f"name some of: {', '.join(tagging)}")
-
-
-def _must_have_a_graph(config: Mapping[str, Any]) -> None:
-    kind = str(config.get("kind") or config.get("model_type"))
-    if kind != "bert" or config.get("hidden_act") != "gelu":
-        shape = f" with {config.get('hidden_act')!r}" if kind == "bert" else ""
-        raise _cannot(
-            f"an encoder of kind {kind!r}{shape} has no graph yet, only BERT's with 'gelu' has",
-            hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
-        )
-
-
-def _chained(task: Tagging, weights: Mapping[str, Floats]) -> Tagging:
-    """The task as it is decoded: with transitions, if its head has learned any."""
-    parts = [weights.get(f"heads.{task.name}.{part.name}") for part in fields(Transitions)]
-    found = [part.astype(np.float32) for part in parts if part is not None]
-    return Chained.of(task, Transitions(*found)) if len(found) == len(parts) else task
-
-
 def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
     """The run whose weights are measured; refused if it has other heads than the one that is shipped."""
     if _shape(judged) != _shape(trained):
-        raise _cannot(
+        raise cannot(
             f"{place} has other heads, or another encoder, than the run to export",
             hint="name the run that it went on from with --chosen-on",
         )
@@ -253,12 +129,8 @@ def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
 def _shape(trained: Trained) -> tuple[Any, ...]:
     """All of a run but the values of its weights."""
     encoder = {name: value.shape for name, value in trained.encoder.items()}
-    return [_meaning(task) for task in trained.tasks], encoder, trained.tokenizer.to_str(), trained.limit
-
-
-def _meaning(task: Tagging) -> tuple[Any, ...]:
-    """What a head's columns mean, whatever it has learned."""
-    return type(task), task.name, task.labels, task.longest
+    meaning = [(type(task), task.name, task_settings.to_json(task)) for task in trained.tasks]
+    return meaning, encoder, trained.tokenizer.to_str(), trained.limit
 
 
 def _through_the_gate(
@@ -268,47 +140,54 @@ def _through_the_gate(
     tolerance: float,
     threads: int | None,
     listen: Callable[[str], None],
-) -> tuple[quantization_check.QuantizationCheck, bytes]:
-    """What was measured, and the graph in the mix that was chosen."""
-    mixes = quantization_check.ladder(int(trained.config["num_hidden_layers"]))
-    unmeasured = tuple(task.name for task in trained.tasks if task.name not in documents)
+) -> tuple[quantization_check.QuantizationCheck, Graphs]:
+    """What was measured, and the graphs in the mix that was chosen."""
     counts = {head: len(group) for head, group in documents.items()}
     if not documents:
-        chosen = mixes[0] if precision == "int8" else quantization_check.FP32
-        return quantization_check.QuantizationCheck(chosen.name, tolerance, unmeasured=unmeasured), trained.graph(
-            chosen
-        )
+        chosen = trained.mixes[0] if precision == "int8" else quantization_check.FP32
+        unmeasured = tuple(task.name for task in trained.tasks)
+        check = quantization_check.QuantizationCheck(chosen.name, tolerance, unmeasured=unmeasured)
+        return check, trained.graphs(chosen)
     listen(f"measuring fp32 on {sum(counts.values()):,} documents")
-    graphs = {quantization_check.FP32.name: trained.graph(quantization_check.FP32)}
+    graphs = {quantization_check.FP32.name: trained.graphs(quantization_check.FP32)}
+    figures: dict[str, str] = {}
 
-    def measure(mix: quantization_check.PrecisionMix) -> dict[str, quantization_check.Counted]:
+    def measure(mix: quantization_check.PrecisionMix) -> dict[str, Rows]:
         if mix.name not in graphs:
             listen(f"measuring {mix.name}")
-            graphs[mix.name] = trained.graph(mix)
-        return quantization_check.counts_of_heads(trained.annotator(graphs[mix.name], threads=threads), documents)
+            graphs[mix.name] = trained.graphs(mix)
+        annotator = trained.annotator(graphs[mix.name], threads=threads)
+        rows, called = quantization_check.measured(annotator, trained.tasks, documents)
+        figures.update(called)
+        return rows
 
     reference = measure(quantization_check.FP32)
     exact = quantization_check.losses(reference, reference)
     taken = quantization_check.FP32
     tried: tuple[tuple[str, quantization_check.Losses], ...] = ()
     if precision != "fp32":
-        found, tried = quantization_check.choose(mixes, reference, measure, tolerance=tolerance)
+        found, tried = quantization_check.choose(trained.mixes, reference, measure, tolerance=tolerance)
         if found is None and precision != "auto":
             raise quantization_check.refused(tried, tolerance)
         if found is None:
             tried = (*tried, (quantization_check.FP32.name, exact))
         taken = found or quantization_check.FP32
     listen(f"taken: {taken.name}")
-    fp32 = {head: one.f1 for head, one in exact.items()}
     measured = quantization_check.QuantizationCheck(
-        taken.name, tolerance, documents=counts, fp32=fp32, tried=tried, unmeasured=unmeasured
+        taken.name,
+        tolerance,
+        documents={head: counts[head] for head in reference},
+        fp32={head: one.value for head, one in exact.items()},
+        figures=figures,
+        tried=tried,
+        unmeasured=tuple(task.name for task in trained.tasks if task.name not in reference),
     )
     return measured, graphs[taken.name]
 
 
 def _calibrated(
     annotator: Annotator,
-    tasks: Sequence[Tagging],
+    tasks: Sequence[Task],
     documents: Mapping[str, Sequence[Document]],
     types: Mapping[str, Any],
     listen: Callable[[str], None],
@@ -319,11 +198,13 @@ def _calibrated(
     if documents:
         listen("calibrating")
     for task in tasks:
-        if task.name in documents:
+        if task.name in documents and not isinstance(task, Tagging):
+            temperatures[task.name] = _within(calibrate.temperature_of(annotator, task, documents[task.name]))
+        elif task.name in documents and isinstance(task, Tagging):
             sentences = calibrate.read(annotator, task, documents[task.name])
             # Transitions were learned beside the logits as they are: another temperature would change the answers.
             fitted = 1.0 if isinstance(task, Chained) else calibrate.temperature(sentences)
-            temperatures[task.name] = round(min(max(fitted, head_table.COLDEST), head_table.HOTTEST), 4)
+            temperatures[task.name] = _within(fitted)
             for type_, given in calibrate.answers(task, sentences, temperatures[task.name]).items():
                 found[task.name, type_] = given
     plain = {}
@@ -337,30 +218,8 @@ def _calibrated(
     return temperatures, found, plain
 
 
-def _heads(weights: Mapping[str, Floats], tasks: Sequence[Tagging]) -> tuple[list[tuple[Floats, Floats]], ...]:
-    """The layers of all heads: for each depth the (matrix, bias) of every head."""
-    layers: list[list[tuple[Floats, Floats]]] = []
-    for task in tasks:
-        prefix = f"heads.{task.name}."
-        if f"{prefix}between" in weights:  # a conditional random field over the head inside it
-            prefix += "head."
-        own = sorted(key for key in weights if key.startswith(prefix) and key.endswith(".weight"))
-        places = [key.removeprefix(prefix).removesuffix(".weight") for key in own]
-        if not own or not all(place.isdecimal() for place in places):
-            raise _cannot(
-                f"head {task.name!r} is of a kind that has no graph yet",
-                hint="name the others with --heads, or train it as linear, two-layer, or crf over one of these",
-            )
-        for depth, key in enumerate(own):
-            if len(layers) <= depth:
-                layers.append([])
-            bias = weights[key.removesuffix("weight") + "bias"].astype(np.float32)
-            layers[depth].append((weights[key].T.astype(np.float32), bias))
-        if len(layers[-1][-1][1]) != len(task.labels):
-            raise _cannot(f"head {task.name!r} does not have as many outputs as labels")
-    if len({len(layer) for layer in layers}) > 1:
-        raise _cannot("heads of different depths cannot stand in one graph", hint="name those of one kind with --heads")
-    return tuple(layers)
+def _within(temperature: float) -> float:
+    return round(min(max(temperature, head_table.COLDEST), head_table.HOTTEST), 4)
 
 
 def _table(
@@ -372,22 +231,20 @@ def _table(
     thresholds: dict[str, dict[str, float | None]] = {}
     for (head, type_), given in answers.items():
         thresholds.setdefault(head, {})[type_] = calibrate.best_threshold([given])
+    places = trained.places
     heads = [
-        {
-            "name": task.name,
-            "types": list(task.types),
-            "scheme": task.scheme,
-            "kind": task.kind,
-            "columns": list(trained.columns[task.name]),
-            "temperature": temperatures[task.name],
-            "corpus": own.short_name(recipe.tasks[task.name].corpus),
-            **({} if task.longest is None else {"longest": task.longest}),
-            **({"thresholds": thresholds[task.name]} if task.name in thresholds else {}),
-        }
+        head_table.entry(
+            task,
+            places[task.name],
+            temperature=temperatures[task.name],
+            corpus=own.short_name(recipe.tasks[task.name].corpus),
+            thresholds=thresholds.get(task.name),
+        )
         for task in trained.tasks
     ]
     specials = trained.specials
     return {
+        "version": head_table.VERSION,
         "heads": heads,
         "specials": {"pad": specials.pad, "before": specials.before, "after": specials.after},
         "limit": trained.limit,
@@ -426,7 +283,3 @@ def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -
 
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _cannot(message: str, *, hint: str = "see `biomux export --help`") -> BundleError:
-    return BundleError("BX505", message, hint=hint)

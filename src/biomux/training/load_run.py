@@ -31,13 +31,24 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
     """The annotator of a run's best weights, with torch behind it. `annotate` has the heads that tag, `answer` the others."""
     if threads:
         torch.set_num_threads(threads)
+    model, tasks, tokenizer = read_run(folder)
+    described = RunFolder(folder).description
+    specials, limit = Specials(**described["specials"]), int(described["limit"])
+    decoded = [chained(task, model.heads[task.name]) for task in tasks]
+    return Annotator.of_tasks(
+        TorchSession(model), tokenizer, specials, decoded, limit=limit, name=folder.resolve().name
+    )
+
+
+def read_run(folder: Path) -> tuple[Model, list[Task], Tokenizer]:
+    """The model of a run's best weights, its tasks and its tokenizer; BX406 if they cannot be read."""
     run = RunFolder(folder)
     described = run.description
     try:
         tasks = [restored(one) for one in described["tasks"]]
         tokenizer = Tokenizer.from_file(str(run.tokenizer))
         model = _model(run, tasks, tokenizer)
-        specials, limit = Specials(**described["specials"]), int(described["limit"])
+        Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError) as error:
         said = " ".join(str(error).split())[:300]
         raise TrainingError(
@@ -48,10 +59,7 @@ def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
         ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    decoded = [chained(task, model.heads[task.name]) for task in tasks]
-    return Annotator.of_tasks(
-        TorchSession(model), tokenizer, specials, decoded, limit=limit, name=folder.resolve().name
-    )
+    return model, tasks, tokenizer
 
 
 def _model(run: RunFolder, tasks: Sequence[Task], tokenizer: Tokenizer) -> Model:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from biomux import __version__
 from biomux.corpora import catalogue, own
+from biomux.engine.bundle.heads import names
 from biomux.errors import CorpusError
 from biomux.recipes.run_folder import RunFolder
+from biomux.tasks.tagging import Tagging
 from biomux.training.quantization_check import RULE, mean_of
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.recipes.schema import Recipe
-    from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import Task
     from biomux.training.quantization_check import QuantizationCheck
     from biomux.training.type_merging import Chosen
 
@@ -34,7 +36,7 @@ decisions**: nobody has shown that it is fit for them, and it was not trained on
 def card(
     run: Path,
     recipe: Recipe,
-    tasks: Sequence[Tagging],
+    tasks: Sequence[Task],
     gate: QuantizationCheck,
     temperatures: Mapping[str, float],
     *,
@@ -67,18 +69,18 @@ _JUDGED = (
 )
 
 
-def _heads(recipe: Recipe, tasks: Sequence[Tagging], temperatures: Mapping[str, float]) -> str:
+def _heads(recipe: Recipe, tasks: Sequence[Task], temperatures: Mapping[str, float]) -> str:
     rows = [
         (
             task.name,
             own.short_name(recipe.tasks[task.name].corpus),
-            ", ".join(task.types),
-            task.scheme,
+            task.kind + (f" ({task.scheme})" if isinstance(task, Tagging) else ""),
+            ", ".join(names(task)) or "–",
             f"{temperatures[task.name]:.2f}",
         )
         for task in tasks
     ]
-    return _table(("head", "corpus", "types", "scheme", "temperature"), rows)
+    return _table(("head", "corpus", "kind", "types or labels", "temperature"), rows)
 
 
 def _types(chosen: Mapping[str, Chosen]) -> str:
@@ -114,16 +116,17 @@ def _scores(run: Path, gate: QuantizationCheck) -> str:
     rows = [
         (
             head,
+            gate.figures.get(head, "f1"),
             f"{gate.documents[head]:,}",
             f"{100 * value:.2f}",
-            f"{100 * gate.losses[head].f1:.2f}",
+            f"{100 * gate.losses[head].value:.2f}",
             f"{gate.losses[head].points:+.2f} ± {gate.losses[head].error:.2f}",
         )
         for head, value in gate.fp32.items()
     ]
     read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents a head"
     said = (
-        f"Strict F1 on {read} of the split `{gate.split}`, in fp32 and as shipped ({gate.chosen}), and what each head loses, with the standard error of "
+        f"Each head's main figure (strict F1 of entities) in hundredths, on {read} of the split `{gate.split}`, in fp32 and as shipped ({gate.chosen}), and what each head loses, with the standard error of "
         f"the loss. {RULE} The tolerance is {gate.tolerance:g} points. Mixes tried: {', '.join(name for name, _ in gate.tried) or 'none'}. "
         f"The heads lose {mean_of(gate.losses):.2f} points on average."
     )
@@ -132,7 +135,7 @@ def _scores(run: Path, gate: QuantizationCheck) -> str:
     left_out = (
         f"\n\nNot measured, for lack of development data: {', '.join(gate.unmeasured)}." if gate.unmeasured else ""
     )
-    return f"{said}\n\n" + _table(("head", "documents", "fp32", "shipped", "loss"), rows) + left_out
+    return f"{said}\n\n" + _table(("head", "figure", "documents", "fp32", "shipped", "loss"), rows) + left_out
 
 
 def _training(run: Path, recipe: Recipe) -> str:

@@ -1,4 +1,4 @@
-"""The gate of precisions: what each head loses by int8 on development data, and which mix loses little enough.
+"""The gate of precisions: what each head loses of its task's main figure by int8 on development data, and which mix loses little enough.
 
 Both precisions answer the same documents, so that a loss is a difference of pairs, and its error comes from resampling those pairs. `RULE` says when
 a loss is too much: what noise does must not cost speed, and with many heads noise alone puts some head beyond any small tolerance.
@@ -11,33 +11,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biomux.errors import BundleError, UsageError
-from biomux.scoring.significance import compare, figure, holm
-from biomux.scoring.spans import count
-from biomux.training.onnx_graph import matrices
+from biomux.scoring.document_rows import Rows, compare_rows, figure_of
+from biomux.scoring.significance import holm
+from biomux.training.development_scores import predict
 from biomux.training.task_documents import Library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.recipes.schema import Recipe
-    from biomux.training.onnx_graph import Precision
-
-    Counted = NDArray[np.int64]
-    """A row for each document: right, spurious, missed."""
+    from biomux.tasks.task import Task
+    from biomux.training.graph.builder import Precision
 
 TOLERANCE = 0.3
-"""Points of F1 that a head may lose."""
+"""Points of its main figure (hundredths of F1, accuracy, correlation) that a head may lose."""
+
+TABLES = frozenset({"embeddings.words", "embeddings.rows", "embeddings.vectors"})
+"""What encoders call their tables of vectors."""
 
 CHANCE = 0.05
 """How probable it may be that a mix is refused for what is noise."""
@@ -69,32 +68,33 @@ class PrecisionMix:
 FP32 = PrecisionMix("fp32", "fp32")
 
 
-def ladder(layers: int) -> tuple[PrecisionMix, ...]:
-    """Mixes with int8, the fastest first."""
-    outputs = {matrices(layer)[3] for layer in range(layers)} | {"heads.0"}
-    last = outputs | set(matrices(layers - 1))
-    half = last | {name for layer in range(layers // 2, layers) for name in matrices(layer)} | {"embeddings.words"}
-    return (
-        PrecisionMix("int8", "int8"),
-        PrecisionMix("int8, feed-forward outputs fp32", "int8", frozenset(outputs)),
-        PrecisionMix("int8, feed-forward outputs and last layer fp32", "int8", frozenset(last)),
-        PrecisionMix("int8, feed-forward outputs, second half and tokens fp32", "int8", frozenset(half)),
-    )
-
-
-def named(name: str, *, layers: int) -> PrecisionMix:
-    """The mix of that name."""
-    return next(mix for mix in (FP32, *ladder(layers)) if mix.name == name)
+def ladder(matrices: Sequence[Sequence[str]], hidden: Collection[str]) -> tuple[PrecisionMix, ...]:
+    """Mixes with int8, the fastest first. `matrices` are the encoder's, layer by layer, each layer's output last; `hidden` those of heads."""
+    layers = len(matrices)
+    outputs = {names[-1] for names in matrices} | set(hidden)
+    last = outputs | set(matrices[-1] if matrices else ())
+    half = last | {name for names in matrices[layers // 2 :] for name in names} | TABLES
+    steps = {
+        "int8": frozenset[str](),
+        "int8, feed-forward outputs fp32": frozenset(outputs),
+        "int8, feed-forward outputs and last layer fp32": frozenset(last),
+        "int8, feed-forward outputs, second half and tokens fp32": frozenset(half),
+    }
+    found: list[PrecisionMix] = []
+    for name, keep in steps.items():
+        if all(keep != other.keep for other in found) and (matrices or not keep):
+            found.append(PrecisionMix(name, "int8", keep))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadLoss:
-    """What a head loses: `points` of F1, with the standard error of that difference, both from the same documents.
+    """What a head loses: `points` of its main figure, with the standard error of that difference, both from the same documents.
 
-    `low` is the least that it loses in 95 of 100 resampled sets of documents; `p` is the share of sets in which it loses nothing.
+    `value` is the figure itself, from 0 to 1. `low` is the least that it loses in 95 of 100 resampled sets of documents; `p` is the share of sets in which it loses nothing.
     """
 
-    f1: float
+    value: float
     points: float = 0.0
     error: float = 0.0
     low: float = 0.0
@@ -106,9 +106,9 @@ Losses = Mapping[str, HeadLoss]
 
 @dataclass(frozen=True, slots=True)
 class QuantizationCheck:
-    """What was measured: strict F1 (0..1) of each head at fp32, and its loss with each mix that was tried, the last of which was taken.
+    """What was measured: the main figure (0..1) of each head at fp32, and its loss with each mix that was tried, the last of which was taken.
 
-    `limit` is the most documents of a head that were read; None if all were.
+    `figures` says what figure that is: strict F1 of taggers, what the task's own scoring calls its main figure for others. `limit` is the most documents of a head that were read; None if all were.
     """
 
     chosen: str
@@ -117,13 +117,14 @@ class QuantizationCheck:
     limit: int | None = None
     documents: Mapping[str, int] = field(default_factory=dict)
     fp32: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)
     tried: tuple[tuple[str, Losses], ...] = ()
     unmeasured: tuple[str, ...] = ()
 
     @property
     def losses(self) -> dict[str, HeadLoss]:
         """What each head loses with the chosen mix."""
-        return dict(self.tried[-1][1]) if self.tried else {head: HeadLoss(f1) for head, f1 in self.fp32.items()}
+        return dict(self.tried[-1][1]) if self.tried else {head: HeadLoss(value) for head, value in self.fp32.items()}
 
     @property
     def doubtful(self) -> tuple[str, ...]:
@@ -131,7 +132,7 @@ class QuantizationCheck:
         return tuple(head for head, loss in self.losses.items() if loss.points > self.tolerance + SLACK)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; F1 in points."""
+        """Plain JSON; figures in points."""
         return {
             "measured": bool(self.fp32),
             "chosen": self.chosen,
@@ -140,6 +141,7 @@ class QuantizationCheck:
             "split": self.split,
             "limit": self.limit,
             "documents": dict(self.documents),
+            "figures": dict(self.figures),
             "fp32": {head: round(100 * value, 2) for head, value in self.fp32.items()},
             "tried": [
                 {
@@ -156,8 +158,8 @@ class QuantizationCheck:
 
 def choose(
     mixes: Sequence[PrecisionMix],
-    reference: Mapping[str, Counted],
-    measure: Callable[[PrecisionMix], Mapping[str, Counted]],
+    reference: Mapping[str, Rows],
+    measure: Callable[[PrecisionMix], Mapping[str, Rows]],
     *,
     tolerance: float = TOLERANCE,
 ) -> tuple[PrecisionMix | None, tuple[tuple[str, Losses], ...]]:
@@ -171,26 +173,27 @@ def choose(
     return None, tuple(tried)
 
 
-def losses(reference: Mapping[str, Counted], found: Mapping[str, Counted]) -> dict[str, HeadLoss]:
+def losses(reference: Mapping[str, Rows], found: Mapping[str, Rows]) -> dict[str, HeadLoss]:
     """What each head loses, from its counts at fp32 and with a mix, on the same documents in the same order."""
     return {head: loss(rows, found[head]) for head, rows in reference.items()}
 
 
-def loss(reference: Counted, found: Counted) -> HeadLoss:
+def loss(reference: Rows, found: Rows) -> HeadLoss:
     """What a head loses.
 
-    >>> exact = np.array([[2, 0, 0]] * 50)
-    >>> told = loss(exact, np.array([[2, 0, 0]] * 45 + [[1, 1, 1]] * 5))
+    >>> ids = tuple(map(str, range(50)))
+    >>> exact = Rows("f1", ids, np.array([[2.0, 0, 0]] * 50))
+    >>> told = loss(exact, Rows("f1", ids, np.array([[2.0, 0, 0]] * 45 + [[1, 1, 1]] * 5)))
     >>> round(told.points, 2), round(told.error, 1), told.low > 0, told.p < 0.05
     (5.0, 2.1, True, True)
     """
-    f1 = float(figure(found.sum(axis=0).astype(np.float64)))
-    if np.array_equal(reference, found):
-        return HeadLoss(f1)
-    told = compare(reference, found, samples=SAMPLES, level=0.9)
+    value = figure_of([found])
+    if np.array_equal(reference.values, found.values):
+        return HeadLoss(value)
+    told = compare_rows([reference], [found], samples=SAMPLES, level=0.9)
     side = told.p_bootstrap / 2
     return HeadLoss(
-        f1, 100 * told.difference, 100 * told.error, 100 * told.low, side if told.difference > 0 else 1 - side
+        value, 100 * told.difference, 100 * told.error, 100 * told.low, side if told.difference > 0 else 1 - side
     )
 
 
@@ -221,9 +224,9 @@ def refused(tried: Sequence[tuple[str, Losses]], tolerance: float) -> BundleErro
     over = beyond(found, tolerance)
     head = max(over or found, key=lambda head: found[head].points)
     said = (
-        f"head {head!r} loses {found[head].points:.2f} ± {found[head].error:.2f} points of F1"
+        f"head {head!r} loses {found[head].points:.2f} ± {found[head].error:.2f} points"
         if over
-        else f"the heads lose {mean_of(found):.2f} points of F1 on average"
+        else f"the heads lose {mean_of(found):.2f} points on average"
     )
     return BundleError(
         "BX542",
@@ -243,27 +246,33 @@ def development(
     return {
         name: library.part(task, split)
         for name, task in recipe.tasks.items()
-        if split not in task.train and task.kind == "tagging" and (heads is None or name in heads)
+        if split not in task.train and (heads is None or name in heads)
     }
 
 
-def counts_of_heads(annotator: Annotator, documents: Mapping[str, Sequence[Document]]) -> dict[str, Counted]:
-    """For each head the strict counts of its own documents, one row each."""
-    return {head: _counts(annotator, head, gold) for head, gold in documents.items()}
+def measured(
+    annotator: Annotator, tasks: Sequence[Task], documents: Mapping[str, Sequence[Document]]
+) -> tuple[dict[str, Rows], dict[str, str]]:
+    """For each head that has documents the rows of its main figure on them, and what that figure is called; heads whose figure has no rows are left out."""
+    rows: dict[str, Rows] = {}
+    figures: dict[str, str] = {}
+    for task in tasks:
+        gold = documents.get(task.name)
+        if gold:
+            main, found = _scored(task, gold, predict(annotator, task, gold))
+            if found is not None:
+                rows[task.name], figures[task.name] = found, main
+    return rows, figures
 
 
-def _counts(annotator: Annotator, head: str, gold: Sequence[Document]) -> Counted:
-    bare = (replace(document, spans=(), relations=()) for document in gold)
-    rows = np.zeros((len(gold), 3), dtype=np.int64)
-    for row, wanted, said in zip(rows, gold, annotator.annotate(bare, heads=[head]), strict=True):
-        for counted in count(wanted, said, matchings=("strict",))["strict"].values():
-            row += counted
-    return rows
+def _scored(task: Task, gold: Sequence[Document], said: Sequence[Document]) -> tuple[str, Rows | None]:
+    found = task.evaluate(gold, said)
+    return found.main, found.rows
 
 
 def _rounded(loss: HeadLoss) -> dict[str, float]:
     return {
-        "f1": round(100 * loss.f1, 2),
+        "value": round(100 * loss.value, 2),
         "loss": round(loss.points, 3),
         "error": round(loss.error, 3),
         "low": round(loss.low, 3),

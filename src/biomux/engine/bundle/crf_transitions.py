@@ -16,19 +16,20 @@ import numpy as np
 
 from biomux.engine.bundle.strict_json import Fields, parse
 from biomux.tasks.crf_decoding import Chained, Transitions
+from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import Task
 
 LARGEST_SCORE = 1e4
 """Far beyond what is learned, and far from what would drown the ban on sequences that the scheme does not allow."""
 
 
-def to_json(tasks: Sequence[Tagging]) -> dict[str, Any]:
+def to_json(tasks: Sequence[Task]) -> dict[str, Any]:
     """The content of transitions.json; nothing where no task is decoded with transitions."""
     return {
         task.name: {part.name: getattr(task.learned, part.name).tolist() for part in fields(task.learned)}
@@ -38,16 +39,16 @@ def to_json(tasks: Sequence[Tagging]) -> dict[str, Any]:
 
 
 def read(
-    content: bytes, tasks: Sequence[Tagging], temperatures: Mapping[str, float], *, where: str = "transitions.json"
-) -> tuple[Tagging, ...]:
+    content: bytes, tasks: Sequence[Task], temperatures: Mapping[str, float], *, where: str = "transitions.json"
+) -> tuple[Task, ...]:
     """The tasks with the transitions that the file has for them."""
-    known = {task.name: task for task in tasks}
+    known = {task.name: task for task in tasks if isinstance(task, Tagging)}
     whole = Fields.of(parse(content, where), where=where, code="BX543")
     learned: dict[str, Transitions] = {}
     for head, value in whole.entries(most=len(known), longest=128):
         own = Fields.of(value, where=f"{where} → {head}", code="BX543")
         if head not in known:
-            own.refuse("the bundle has no such head")
+            own.refuse("the bundle has no such head that tags")
         if temperatures[head] != 1.0:
             own.refuse("a head with transitions has a temperature of 1")
         size = len(known[head].labels)
@@ -57,7 +58,10 @@ def read(
         ends = [_row(own, own.several(key, most=size), key, size) for key in ("first", "last")]
         own.end()
         learned[head] = Transitions(np.stack(between), *ends)
-    return tuple(Chained.of(task, learned[task.name]) if task.name in learned else task for task in tasks)
+    return tuple(
+        Chained.of(task, learned[task.name]) if isinstance(task, Tagging) and task.name in learned else task
+        for task in tasks
+    )
 
 
 def _row(own: Fields, values: Any, key: str, size: int) -> NDArray[np.float32]:

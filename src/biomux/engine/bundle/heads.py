@@ -1,10 +1,11 @@
 """heads.json, types.json and calibration.json of a bundle: what its columns mean. Checked to the last value.
 
-heads.json     {"heads": [{"name", "types", "scheme", "kind", "columns": [begin, end], "temperature", "corpus", "longest", "thresholds"}…], "specials": {"pad", "before", "after"}, "limit"}
-               "longest" is there where sentences of more words than that are split before they are read; "corpus" for `biomux evaluate`;
-               "thresholds" {type: score, or null if never right} are those of calls which give none; bundles of Biomux 0.1.0 have none
+heads.json     {"version": 2, "heads": [{"name", "kind", "settings", "output", "columns": [begin, end], "temperature", "corpus", "thresholds"}…], "specials": {"pad", "before", "after"}, "limit"}
+               "settings" are the task's own fields; "output" names where in the graphs its columns stand; "corpus" is for `biomux evaluate`;
+               "thresholds" {type or label: score, or null if never right} are those of calls which give none.
+               Version 1 (Biomux 0.1.0, no "version") has taggers only, with "types", "scheme" and "longest" in place of settings, all in one output
 types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration", "level"}}: see `biomux.engine.entity_types`
-calibration.json {head: {type: [[score, precision]…]}}: the scores rise; the precision is that of development data from each on
+calibration.json {head: {type or label: [[score, precision]…]}}: the scores rise; the precision is that of development data from each on
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux.engine import entity_types
+from biomux.engine.bundle import task_settings
 from biomux.engine.bundle.strict_json import HINT, Fields, parse
+from biomux.engine.graph_session import Place
 from biomux.engine.packing import Specials, padded
 from biomux.errors import BundleError
 from biomux.tasks.tagging import Tagging
+from biomux.tasks.task import finds_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from biomux.engine.bundle.onnx_check import GraphFacts
+    from biomux.engine.bundle.onnx_check import GraphFacts, PairFacts
     from biomux.engine.entity_types import Curve, Merge
+    from biomux.tasks.task import SpanTask, Task
 
 MOST_HEADS = 256
 MOST_TYPES = 128
@@ -37,79 +42,187 @@ COLDEST, HOTTEST = 0.01, 100.0
 """Temperatures lie within these."""
 
 
+VERSION = 2
+UNITS = {
+    "logits": "word",
+    "answers": "answer",
+    "windows": "window",
+    "pooled": "window",
+    "tokens.logits": "token",
+}
+"""Output of the encoder's graph → what its heads speak about; heads of pairs have outputs of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class HeadTable:
-    """What the columns of the graph mean, and how long its windows are."""
+    """What the columns of the graphs mean, and how long their windows are."""
 
-    tasks: tuple[Tagging, ...]
-    columns: dict[str, tuple[int, int]]
+    tasks: tuple[Task, ...]
+    places: dict[str, Place]
     temperatures: dict[str, float]
     specials: Specials
     limit: int
     thresholds: dict[entity_types.Source, float | None]
 
+    @property
+    def taggers(self) -> tuple[SpanTask, ...]:
+        """The tasks that find entities."""
+        return tuple(task for task in self.tasks if finds_spans(task))
 
-def heads(content: bytes, facts: GraphFacts, *, where: str = "heads.json") -> HeadTable:
-    """The table of heads, where it fits the graph."""
+
+def heads(content: bytes, facts: GraphFacts, pairs: PairFacts | None = None, *, where: str = "heads.json") -> HeadTable:
+    """The table of heads, where it fits the graphs."""
     table = Fields.of(parse(content, where), where=where, code="BX511")
-    tasks, columns, temperatures = [], {}, {}
+    version = table.whole("version", low=VERSION, high=VERSION) if "version" in table.values else 1
+    tasks: list[Task] = []
+    places: dict[str, Place] = {}
+    temperatures: dict[str, float] = {}
     thresholds: dict[entity_types.Source, float | None] = {}
-    at = 0
     for index, value in enumerate(table.several("heads", most=MOST_HEADS)):
         head = Fields.of(value, where=f"{where} → heads → {index}", code="BX511")
-        task = _task(head)
-        if task.name in columns:
+        task = _first_version(head) if version == 1 else _task(head)
+        if task.name in places:
             head.refuse(f"two heads are called {task.name!r}")
         temperatures[task.name] = head.number("temperature", low=COLDEST, high=HOTTEST, code="BX513")
         if "thresholds" in head.values:
             thresholds |= _thresholds(head.object("thresholds"), task)
-        stated = head.several("columns", most=2)
+        places[task.name] = _place(head, task, "logits" if version == 1 else head.text("output", longest=32))
         if "corpus" in head.values:  # for `biomux evaluate`; the engine does without
             head.text("corpus", longest=LONGEST_NAME)
         head.end()
-        if [type(edge) for edge in stated] != [int, int] or stated != [at, at + len(task.labels)]:
-            head.refuse(
-                f"the columns {str(stated)[:40]!r} are not {[at, at + len(task.labels)]}, as its labels ask",
-                code="BX512",
-            )
-        columns[task.name] = (at, at + len(task.labels))
-        at += len(task.labels)
         tasks.append(task)
     if not tasks:
         table.refuse("there are no heads")
-    if at != facts.labels:
-        table.refuse(f"the heads have {at} labels and the graph {facts.labels} columns", code="BX512")
+    _fit(table, places, facts, pairs)
     specials = _specials(table.object("specials"), facts)
     limit = table.whole("limit", low=SHORTEST_LIMIT, high=LONGEST_LIMIT)
     table.end()
-    if padded(limit + 2) > facts.positions:
+    if facts.positions is not None and padded(limit + 2) > facts.positions:
         table.refuse(f"windows of {limit} tokens do not fit the encoder's {facts.positions} positions", code="BX514")
-    return HeadTable(tuple(tasks), columns, temperatures, specials, limit, thresholds)
+    return HeadTable(tuple(tasks), places, temperatures, specials, limit, thresholds)
 
 
-def _task(head: Fields) -> Tagging:
+def entry(
+    task: Task,
+    place: Place,
+    *,
+    temperature: float,
+    corpus: str,
+    thresholds: Mapping[str, float | None] | None = None,
+) -> dict[str, Any]:
+    """What the table says of a head; of a tagger only what it needs to decode."""
+    settings = task_settings.to_json(task)
+    if isinstance(task, Tagging):
+        longest = {} if task.longest is None else {"longest": task.longest}
+        settings = {"types": list(task.types), "scheme": task.scheme, **longest}
+    return {
+        "name": task.name,
+        "kind": task.kind,
+        "settings": settings,
+        "output": place.output,
+        "columns": [place.begin, place.end],
+        "temperature": temperature,
+        "corpus": corpus,
+        **({} if thresholds is None else {"thresholds": dict(thresholds)}),
+    }
+
+
+def upgraded(table: dict[str, Any]) -> dict[str, Any]:
+    """A table of the first version, which has been read without fault, as one of today's."""
+    if "version" in table:
+        return table
+    own = ("types", "scheme", "longest")
+    heads = [
+        {
+            **{key: value for key, value in head.items() if key not in own},
+            "settings": {key: head[key] for key in own if key in head},
+            "output": "logits",
+        }
+        for head in table["heads"]
+    ]
+    return {"version": VERSION, **table, "heads": heads}
+
+
+def names(task: Task) -> tuple[str, ...]:
+    """What a task's answers are called: types of entities or relations, classes. A number has no name, nor has an answer."""
+    if task.unit == "answer" or len(task.labels) < 2:
+        return ()
+    found: tuple[str, ...] = getattr(task, "types", None) or task.labels
+    return found
+
+
+def _place(head: Fields, task: Task, output: str) -> Place:
+    stated = head.several("columns", most=2)
+    size = len(task.labels)
+    unit = "pair" if output.startswith("pairs.") else UNITS.get(output)
+    if unit != task.unit:
+        head.refuse(f"a head that speaks about a {task.unit} has no columns in {output[:40]!r}", code="BX512")
+    if [type(edge) for edge in stated] != [int, int] or stated[0] < 0 or stated[1] - stated[0] != size:
+        head.refuse(f"the columns {str(stated)[:40]!r} are not {size}, as its labels ask", code="BX512")
+    return Place(output, stated[0], stated[1])
+
+
+def _fit(table: Fields, places: Mapping[str, Place], facts: GraphFacts, pairs: PairFacts | None) -> None:
+    """The heads' columns stand side by side, as many as each output has; every output is a head's."""
+    known = {name: size for name, size in facts.outputs.items() if name != "states"}
+    known |= {} if pairs is None else pairs.outputs
+    by_output: dict[str, list[Place]] = {name: [] for name in known}
+    for place in places.values():
+        if place.output not in known:
+            table.refuse(f"the graphs have no output {place.output[:40]!r}", code="BX512")
+        by_output[place.output].append(place)
+    for name, own in by_output.items():
+        at = 0
+        for place in sorted(own, key=lambda place: place.begin):
+            if place.begin != at:
+                table.refuse(f"the columns of {name!r} do not stand side by side", code="BX512")
+            at = place.end
+        if at != known[name]:
+            table.refuse(f"the heads have {at} labels and {name!r} {known[name]} columns", code="BX512")
+    states = facts.outputs.get("states")
+    if states != (None if pairs is None else pairs.states):
+        table.refuse("the graph of pairs does not read the states that the encoder's graph gives", code="BX512")
+
+
+def _first_version(head: Fields) -> Tagging:
     name = head.text("name", longest=LONGEST_NAME)
-    own = head.several("types", most=MOST_TYPES)
+    scheme, kind = head.text("scheme", longest=16), head.text("kind", longest=16)
+    if kind != "tagging":
+        head.refuse(f"heads of kind {kind!r} are not known to this version")
+    return _tagging(head, name, scheme)
+
+
+def _task(head: Fields) -> Task:
+    name, kind = head.text("name", longest=LONGEST_NAME), head.text("kind", longest=LONGEST_NAME)
+    settings = head.object("settings")
+    if kind == "tagging":
+        found = _tagging(settings, name, settings.text("scheme", longest=16))
+        settings.end()
+        return found
+    return task_settings.restored(settings, name, kind)
+
+
+def _tagging(fields: Fields, name: str, scheme: str) -> Tagging:
+    own = fields.several("types", most=MOST_TYPES)
     for type_ in own:
         if not isinstance(type_, str) or not type_ or len(type_) > LONGEST_NAME or not type_.isprintable():
-            head.refuse("a type is no plain text")
+            fields.refuse("a type is no plain text")
     if not own or len(set(own)) != len(own):
-        head.refuse("there are no types, or one stands twice")
-    scheme, kind = head.text("scheme", longest=16), head.text("kind", longest=16)
-    if scheme not in ("bio", "bioes") or kind != "tagging":
-        head.refuse(f"heads of kind {kind!r} and scheme {scheme!r} are not known to this version")
-    longest = head.whole("longest", low=1, high=MOST_WORDS) if "longest" in head.values else None
+        fields.refuse("there are no types, or one stands twice")
+    if scheme not in ("bio", "bioes"):
+        fields.refuse(f"the scheme {scheme!r} is not known to this version")
+    longest = fields.whole("longest", low=1, high=MOST_WORDS) if "longest" in fields.values else None
     return Tagging(name, tuple(own), "bio" if scheme == "bio" else "bioes", longest=longest)
 
 
-def _thresholds(fields: Fields, task: Tagging) -> dict[entity_types.Source, float | None]:
+def _thresholds(fields: Fields, task: Task) -> dict[entity_types.Source, float | None]:
     found = fields.entries(most=MOST_TYPES, longest=LONGEST_NAME)
-    for type_, score in found:
-        if type_ not in task.types:
-            fields.refuse(f"the head has no type {type_!r}")
+    for name, score in found:
+        if name not in names(task):
+            fields.refuse(f"the head has no type {name!r}")
         if score is not None:
-            fields.number(type_, low=0, high=1, code="BX513")
-    return {(task.name, type_): None if score is None else float(score) for type_, score in found}
+            fields.number(name, low=0, high=1, code="BX513")
+    return {(task.name, name): None if score is None else float(score) for name, score in found}
 
 
 def _specials(fields: Fields, facts: GraphFacts) -> Specials:
@@ -120,7 +233,7 @@ def _specials(fields: Fields, facts: GraphFacts) -> Specials:
     return Specials(*values)
 
 
-def plain_types(content: bytes, tasks: Sequence[Tagging], *, where: str = "types.json") -> dict[str, Merge]:
+def plain_types(content: bytes, tasks: Sequence[SpanTask], *, where: str = "types.json") -> dict[str, Merge]:
     """Plain name → how it is made of heads' types; what the parts mean stands in `biomux.engine.entity_types`."""
     whole = Fields.of(parse(content, where), where=where, code="BX515")
     for plain, value in whole.entries(most=MOST_PLAIN_TYPES, longest=LONGEST_NAME):
@@ -139,10 +252,10 @@ def plain_types(content: bytes, tasks: Sequence[Tagging], *, where: str = "types
 
 
 def calibration(
-    content: bytes, tasks: Sequence[Tagging], *, where: str = "calibration.json"
+    content: bytes, tasks: Sequence[Task], *, where: str = "calibration.json"
 ) -> dict[tuple[str, str], Curve]:
-    """Head and type → thresholds, rising, with the precision from each on."""
-    known = {task.name: set(task.types) for task in tasks}
+    """Head and type (or label) → thresholds, rising, with the precision from each on."""
+    known = {task.name: set(names(task)) for task in tasks}
     found: dict[tuple[str, str], Curve] = {}
     whole = Fields.of(parse(content, where), where=where, code="BX513")
     for head, value in whole.entries(most=MOST_HEADS, longest=LONGEST_NAME):

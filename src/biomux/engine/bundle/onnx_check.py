@@ -1,7 +1,7 @@
 """Is this ONNX file one of ours? Read as bytes, before any runtime sees it.
 
-Allowed is what `biomux.training.onnx_graph` writes, and nothing else: one graph of a few kinds of nodes with plain attributes, constants
-whose data stand in the file, the inputs `ids`, `mask` and `first`, the output `logits`. Refused are data in other files, in any
+Allowed is what `biomux.training.graph` writes, and nothing else: one graph of a few kinds of nodes with plain attributes, constants
+whose data stand in the file, inputs and outputs of known names and types. Refused are data in other files, in any
 place where a tensor can stand; sparse tensors, subgraphs, functions; other operators, versions and domains; nodes that read what is not there, or
 constants only (a runtime would compute those while it loads); and anything beyond the limits below.
 
@@ -32,54 +32,115 @@ OPERATORS: dict[str, frozenset[str]] = {
     "Abs": frozenset(),
     "Add": frozenset(),
     "Cast": frozenset({"to"}),
+    "Concat": frozenset({"axis"}),
+    "CumSum": frozenset(),
     "Div": frozenset(),
+    "Equal": frozenset(),
+    "Expand": frozenset(),
     "Gather": frozenset({"axis"}),
     "Gelu": frozenset(),
+    "LSTM": frozenset({"hidden_size"}),
     "LayerNormalization": frozenset({"axis", "epsilon"}),
     "MatMul": frozenset(),
     "MatMulInteger": frozenset(),
     "Max": frozenset(),
+    "Min": frozenset(),
     "Mul": frozenset(),
+    "NonZero": frozenset(),
     "QuantizeLinear": frozenset(),
     "ReduceMax": frozenset({"keepdims"}),
+    "ReduceSum": frozenset({"keepdims"}),
     "Relu": frozenset(),
     "Reshape": frozenset(),
+    "ReverseSequence": frozenset({"batch_axis", "time_axis"}),
     "Round": frozenset(),
+    "ScatterND": frozenset(),
     "Shape": frozenset(),
+    "Sigmoid": frozenset(),
     "Slice": frozenset(),
     "Softmax": frozenset({"axis"}),
     "Split": frozenset({"axis", "num_outputs"}),
+    "Squeeze": frozenset(),
     "Sub": frozenset(),
+    "Tanh": frozenset(),
     "Transpose": frozenset({"perm"}),
     "Unsqueeze": frozenset(),
 }
-"""Operator → the attributes that it may have: what `biomux.training.onnx_graph` writes, and `Round`, which it wrote once and bundles still have."""
+"""Operator → the attributes that it may have: what `biomux.training.graph` writes, and `Round`, which it wrote once and bundles still have."""
 
 FLOAT, UINT8, INT8, INT64 = 1, 2, 3, 7
 WIDTHS = {FLOAT: 4, UINT8: 1, INT8: 1, INT64: 8}
 """Types of constants → bytes of an element."""
 
 INPUTS = {"ids": (INT64, 2), "mask": (INT64, 2), "first": (INT64, 1)}
-"""Input → its type and number of dimensions."""
+"""Input that every graph has → its type and number of dimensions."""
 
-OUTPUT = "logits"
+MORE_INPUTS = {"segments": (INT64, 2), "starts": (INT64, 1), "tokens": (INT64, 1)}
+"""Those that a graph has if some head needs them."""
+
+OUTPUTS = ("logits", "answers", "windows", "pooled", "tokens.logits", "states")
+"""What a graph may give, at least one of them; each has a fixed number of columns."""
+
+MOST_PAIR_HEADS = 64
+"""Heads of pairs of spans: each has an input `places.N` and an output `pairs.N` in their graph."""
+
 WORDS_TABLE = "embeddings.words"
 PLACES_TABLE = "embeddings.places"
 
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What the rest of a bundle must fit: rows of the tokens' table and of the positions' table, columns of the output."""
+    """What the rest of a bundle must fit: rows of the tokens' table and of the positions' table (None if there is none), columns of each output."""
 
     vocabulary: int
-    positions: int
-    labels: int
+    positions: int | None
+    outputs: dict[str, int]
     nodes: int
     constants: int
 
 
+@dataclass(frozen=True, slots=True)
+class PairFacts:
+    """Columns of the states that the graph of pairs reads, and of each of its outputs."""
+
+    states: int
+    outputs: dict[str, int]
+
+
 def check(content: bytes, *, name: str = "graph.onnx") -> GraphFacts:
     """Refuse a graph that is not as ours are; gives what the rest of the bundle must fit."""
+    reader, graph, shapes = _opened(content, name)
+    inputs, outputs = _ends(reader, graph, shapes)
+    given = {name: (kind, len(shape)) for name, (kind, shape) in inputs.items()}
+    if not given.items() >= INPUTS.items() or not given.items() <= {**INPUTS, **MORE_INPUTS}.items():
+        known = ", ".join((*INPUTS, *MORE_INPUTS))
+        reader.refuse("BX528", f"the inputs are not of our names and types: {known}, the last three if needed")
+    if not outputs or not set(outputs) <= set(OUTPUTS):
+        reader.refuse("BX528", f"the outputs are not some of {', '.join(OUTPUTS)}")
+    nodes = _nodes(reader, graph, set(shapes), {*inputs}, {*outputs})
+    words, places = shapes.get(WORDS_TABLE), shapes.get(PLACES_TABLE)
+    if not words or len(words) > 2 or (places is not None and len(places) != 2):
+        reader.refuse("BX532", f"the graph lacks the table {WORDS_TABLE}, or {PLACES_TABLE} is no table")
+    return GraphFacts(words[0], None if places is None else places[0], outputs, nodes, len(shapes))
+
+
+def check_pairs(content: bytes, *, name: str = "pairs.onnx") -> PairFacts:
+    """The same for the graph of pairs of spans: `states` and `places.0` … in, `pairs.0` … out."""
+    reader, graph, shapes = _opened(content, name)
+    inputs, outputs = _ends(reader, graph, shapes)
+    number = len(outputs)
+    kind, size = inputs.pop("states", (0, []))
+    wanted = {f"places.{place}": (INT64, [0, 4]) for place in range(number)}
+    if kind != FLOAT or len(size) != 2 or not 1 <= size[1] <= LARGEST_DIMENSION or inputs != wanted:
+        reader.refuse("BX528", "the inputs are not states and a list of places for each head")
+    if not 1 <= number <= MOST_PAIR_HEADS or set(outputs) != {f"pairs.{place}" for place in range(number)}:
+        reader.refuse("BX528", f"the outputs are not pairs.0 and so on, for at most {MOST_PAIR_HEADS} heads")
+    _nodes(reader, graph, set(shapes), {"states", *inputs}, {*outputs})
+    return PairFacts(size[1], outputs)
+
+
+def _opened(content: bytes, name: str) -> tuple[ProtobufReader, Message, dict[str, tuple[int, ...]]]:
+    """The graph in the file, of our versions and within limits, and the shapes of its constants."""
     reader = ProtobufReader(content, name)
     if len(content) > LARGEST_GRAPH:
         reader.refuse("BX529", f"the graph has {len(content)} bytes; at most {LARGEST_GRAPH} are allowed")
@@ -95,13 +156,7 @@ def check(content: bytes, *, name: str = "graph.onnx") -> GraphFacts:
         if number > most:
             reader.refuse("BX529", f"the graph has {number} {what}; at most {most} are allowed")
     _metadata(reader, graph.places.get("metadata", []))
-    shapes = _constants(reader, constants)
-    labels = _ends(reader, graph, shapes)
-    _nodes(reader, nodes, set(shapes))
-    tables = [shapes.get(name) for name in (WORDS_TABLE, PLACES_TABLE)]
-    if tables[0] is None or tables[1] is None or any(table is None or len(table) != 2 for table in tables):
-        reader.refuse("BX532", f"the graph lacks the tables {WORDS_TABLE} and {PLACES_TABLE}")
-    return GraphFacts(tables[0][0], tables[1][0], labels, len(nodes), len(constants))
+    return reader, graph, _constants(reader, constants)
 
 
 def _versions(reader: ProtobufReader, model: Message) -> None:
@@ -143,17 +198,22 @@ def _constants(reader: ProtobufReader, places: list[Place]) -> dict[str, tuple[i
     return shapes
 
 
-def _ends(reader: ProtobufReader, graph: Message, constants: dict[str, tuple[int, ...]]) -> int:
-    """Check inputs and output; gives the columns of the output."""
+def _ends(
+    reader: ProtobufReader, graph: Message, constants: dict[str, tuple[int, ...]]
+) -> tuple[dict[str, tuple[int, list[int]]], dict[str, int]]:
+    """Inputs by name with their types and dimensions, outputs by name with their columns; no name stands twice."""
     inputs = [_value(reader, place) for place in graph.places.get("input", [])]
     outputs = [_value(reader, place) for place in graph.places.get("output", [])]
-    given = {name: (kind, len(shape)) for name, kind, shape in inputs}
-    if given != INPUTS or len(inputs) != len(INPUTS) or set(given) & set(constants):
-        reader.refuse("BX528", f"the inputs are not {', '.join(INPUTS)} of our types")
-    name, kind, shape = outputs[0] if len(outputs) == 1 else ("", 0, [])
-    if name != OUTPUT or kind != FLOAT or len(shape) != 2 or not 1 <= shape[1] <= LARGEST_DIMENSION:
-        reader.refuse("BX528", f"the output is not {OUTPUT} with two dimensions, the second of a fixed size")
-    return shape[1]
+    given = {name: (kind, shape) for name, kind, shape in inputs}
+    if len(given) != len(inputs) or set(given) & set(constants):
+        reader.refuse("BX528", "an input stands twice, or is a constant too")
+    for name, kind, shape in outputs:
+        if kind != FLOAT or len(shape) != 2 or not 1 <= shape[1] <= LARGEST_DIMENSION:
+            reader.refuse("BX528", f"the output {name!r} does not have two dimensions, the second of a fixed size")
+    columns = {name: shape[1] for name, _, shape in outputs}
+    if len(columns) != len(outputs) or set(columns) & set(given):
+        reader.refuse("BX528", "an output stands twice, or is an input too")
+    return given, columns
 
 
 def _value(reader: ProtobufReader, place: Place) -> tuple[str, int, list[int]]:
@@ -169,10 +229,9 @@ def _value(reader: ProtobufReader, place: Place) -> tuple[str, int, list[int]]:
     return name, tensor.number("type"), sizes
 
 
-def _nodes(reader: ProtobufReader, places: list[Place], constants: set[str]) -> None:
-    """Every node is of an allowed kind and reads what stands before it, of which not everything is constant."""
-    computed = set(INPUTS)
-    for place in places:
+def _nodes(reader: ProtobufReader, graph: Message, constants: set[str], computed: set[str], outputs: set[str]) -> int:
+    """Every node is of an allowed kind and reads what stands before it, of which not everything is constant; gives how many there are."""
+    for place in graph.places.get("node", []):
         node = reader.message(place, _NODE, "a node")
         operator = reader.text(node.place("operator"), longest=LONGEST_NAME)
         if operator not in OPERATORS or reader.text(node.place("domain"), longest=LONGEST_NAME):
@@ -193,8 +252,9 @@ def _nodes(reader: ProtobufReader, places: list[Place], constants: set[str]) -> 
             if not name or name in computed or name in constants:
                 reader.refuse("BX532", f"the name {name!r} stands for more than one value, or for none")
             computed.add(name)
-    if OUTPUT not in computed:
-        reader.refuse("BX532", f"nothing makes the output {OUTPUT}")
+    for name in sorted(outputs - computed):
+        reader.refuse("BX532", f"nothing makes the output {name}")
+    return len(graph.places.get("node", []))
 
 
 def _attribute(reader: ProtobufReader, place: Place, operator: str) -> str:

@@ -2,7 +2,8 @@
 
     BUNDLE/
     ├── manifest.json     format, version, and every other file with its size and sha256
-    ├── graph.onnx        the encoder once, all heads
+    ├── graph.onnx        the encoder once, all heads but those of pairs of spans
+    ├── pairs.onnx        heads of pairs of spans, over the words' states that the encoder's graph gives
     ├── tokenizer.json
     ├── heads.json        heads with their labels and temperatures, special tokens, the longest window
     ├── transitions.json  which tag follows which, of heads with a conditional random field
@@ -29,21 +30,27 @@ from typing import TYPE_CHECKING, Any
 from biomux.engine.bundle import crf_transitions, heads, onnx_check, tokenizer_check
 from biomux.engine.bundle.strict_json import HINT, Fields, parse
 from biomux.errors import BundleError
+from biomux.tasks.task import finds_spans
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.graph_session import Place
     from biomux.engine.packing import Specials
-    from biomux.tasks.tagging import Tagging
+    from biomux.tasks.task import SpanTask, Task
 
 FORMAT = "biomux-bundle"
-VERSION = 1
+VERSION = 2
+OLDEST = 1
+"""Bundles from this version on are read: 1 is what Biomux 0.1.0 wrote, with taggers only."""
 MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 64 * 1024
 MOST_FILES = 32
+LARGEST_PAIRS = 64 * 1024 * 1024
 LARGEST = {
     "graph.onnx": onnx_check.LARGEST_GRAPH,
+    "pairs.onnx": LARGEST_PAIRS,
     "tokenizer.json": tokenizer_check.LARGEST_TOKENIZER,
     "heads.json": 1024 * 1024,
     "transitions.json": 16 * 1024 * 1024,
@@ -76,15 +83,21 @@ class Bundle:
     folder: Path
     manifest: Manifest
     graph: bytes
+    pairs: bytes | None
     tokenizer: bytes
-    tasks: tuple[Tagging, ...]
-    columns: dict[str, tuple[int, int]]
+    tasks: tuple[Task, ...]
+    places: dict[str, Place]
     temperatures: dict[str, float]
     specials: Specials
     limit: int
     merges: dict[str, Merge]
     curves: dict[tuple[str, str], Curve]
     thresholds: dict[tuple[str, str], float | None]
+
+    @property
+    def taggers(self) -> tuple[SpanTask, ...]:
+        """The tasks that find entities."""
+        return tuple(task for task in self.tasks if finds_spans(task))
 
 
 def read(folder: Path) -> Bundle:
@@ -94,7 +107,10 @@ def read(folder: Path) -> Bundle:
     facts = onnx_check.check(graph, name=str(folder / "graph.onnx"))
     tokenizer = read_file(folder, "tokenizer.json", manifest)
     tokenizer_check.check(tokenizer, vocabulary=facts.vocabulary, where=str(folder / "tokenizer.json"))
-    table = heads.heads(read_file(folder, "heads.json", manifest), facts, where=str(folder / "heads.json"))
+    pairs = read_file(folder, "pairs.onnx", manifest) if "pairs.onnx" in manifest.files else None
+    of_pairs = None if pairs is None else onnx_check.check_pairs(pairs, name=str(folder / "pairs.onnx"))
+    content = read_file(folder, "heads.json", manifest)
+    table = heads.heads(content, facts, of_pairs, where=str(folder / "heads.json"))
     tasks = table.tasks
     if "transitions.json" in manifest.files:
         content = read_file(folder, "transitions.json", manifest)
@@ -102,7 +118,7 @@ def read(folder: Path) -> Bundle:
     merges: dict[str, Merge] = {}
     if "types.json" in manifest.files:
         content = read_file(folder, "types.json", manifest)
-        merges = heads.plain_types(content, table.tasks, where=str(folder / "types.json"))
+        merges = heads.plain_types(content, table.taggers, where=str(folder / "types.json"))
     curves: dict[tuple[str, str], Curve] = {}
     if "calibration.json" in manifest.files:
         content = read_file(folder, "calibration.json", manifest)
@@ -111,9 +127,10 @@ def read(folder: Path) -> Bundle:
         folder=folder,
         manifest=manifest,
         graph=graph,
+        pairs=pairs,
         tokenizer=tokenizer,
         tasks=tasks,
-        columns=table.columns,
+        places=table.places,
         temperatures=table.temperatures,
         specials=table.specials,
         limit=table.limit,
@@ -130,15 +147,15 @@ def read_manifest(folder: Path) -> Manifest:
         raise BundleError("BX501", "not a bundle", where=str(folder), hint="name a folder that `biomux export` made")
     whole = Fields.of(parse(_bytes(folder, MANIFEST, LARGEST_MANIFEST), str(path)), where=str(path), code="BX510")
     stated = whole.values.get("format"), whole.values.get("version")
-    if stated != (FORMAT, VERSION) or type(stated[1]) is not int:
+    if stated[0] != FORMAT or type(stated[1]) is not int or not OLDEST <= stated[1] <= VERSION:
         raise BundleError(
             "BX502",
-            f"the manifest says {str(stated[0])[:80]!r} version {str(stated[1])[:20]!r}; this Biomux reads {FORMAT!r} version {VERSION}",
+            f"the manifest says {str(stated[0])[:80]!r} version {str(stated[1])[:20]!r}; this Biomux reads {FORMAT!r} versions {OLDEST} to {VERSION}",
             where=str(path),
             hint="use the Biomux version that made it",
         )
     whole.text("format", longest=80)
-    whole.whole("version", low=VERSION, high=VERSION)
+    whole.whole("version", low=OLDEST, high=VERSION)
     biomux = whole.text("biomux", longest=80)
     files = whole.object("files")
     whole.end()

@@ -2,8 +2,8 @@
 
     {"id", "text", "spans": [{"start", "end", "type", "head", "score"}…], "logits": {head: [[…], …]}}
 
-`spans` are what every head says on its own; `logits` those of the first words. Spans must be the same; numbers may differ by
-what processors differ by. Examples in which a decision is close are not stored, if there are enough others.
+`spans` are what every tagger says on its own; `logits` the first rows of every head for the first sentence: of words, of the window, of the pair of
+its first and last word, of where an answer may begin and end. Spans must be the same; numbers may differ by what processors differ by. Examples in which a decision is close are not stored, if there are enough others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from biomux.engine import load, runtimes
 from biomux.engine.bundle import reader
 from biomux.engine.bundle.strict_json import Fields, parse
 from biomux.engine.packing import pack
+from biomux.engine.session import Answers
 from biomux.errors import BiomuxError, BundleError
 from biomux.tasks.examples import ModelInput
 from biomux.text import sentences
@@ -72,7 +73,9 @@ def examples(annotator: Annotator, texts: Sequence[str] = TEXTS) -> bytes:
     for number, text in enumerate(texts, 1):
         document = annotator_says(annotator, Document(f"example-{number}", text))
         logits = first_logits(annotator, document)
-        found.append((_margin(logits), document, {head: rows[:WORDS_KEPT] for head, rows in logits.items()}))
+        found.append(
+            (_margin(logits, annotator.heads), document, {head: rows[:WORDS_KEPT] for head, rows in logits.items()})
+        )
     clearest = sorted((margin for margin, _, _ in found), reverse=True)[:AT_LEAST]
     kept = [one for one in found if one[0] >= min(CLEAR, clearest[-1])]
     return b"".join(_line(document, logits) for _, document, logits in kept)
@@ -109,23 +112,33 @@ def verify(folder: Path) -> Iterator[Check]:
 
 
 def annotator_says(annotator: Annotator, document: Document) -> Document:
-    """The document with every head's own mentions, whatever they score."""
+    """The document with every tagger's own mentions, whatever they score."""
+    if not annotator.heads:
+        return document
     return next(iter(annotator.annotate([document], heads=annotator.heads, threshold=0)))
 
 
 def first_logits(annotator: Annotator, document: Document) -> dict[str, NDArray[np.float32]]:
-    """Every head's logits for the words of a document's first window."""
+    """Every head's logits for a document's first window, as rows."""
     found = text_tokens.split(annotator.tokenizer, document.text, sentences.of(document)[:1])
     if not found or not len(found[0]):
         return {}
     window = found[0].window(0, annotator.limit) if len(found[0]) > annotator.limit else found[0]
     batch = next(pack([ModelInput(window)], specials=annotator.specials, budget=annotator.budget))
     answered = annotator.session.run(batch)
-    return {head: answered[head] for head in annotator.heads}
+    rows_of: dict[str, NDArray[np.float32]] = {}
+    for task in (*annotator.tasks, *annotator.asking):
+        if task.unit == "pair" and isinstance(answered, Answers):
+            ends = np.array([[0, 0, len(batch.first) - 1, len(batch.first) - 1]], dtype=np.int64)
+            rows_of[task.name] = answered.pair_logits(task.name, ends[: len(batch.first)])
+        else:
+            rows = answered[task.name]
+            rows_of[task.name] = rows.reshape(-1, rows.shape[-1])
+    return rows_of
 
 
-def _margin(logits: dict[str, NDArray[np.float32]]) -> float:
-    best = [np.sort(rows, axis=1) for rows in logits.values() if len(rows)]
+def _margin(logits: dict[str, NDArray[np.float32]], taggers: Sequence[str]) -> float:
+    best = [np.sort(logits[head], axis=1) for head in taggers if len(logits.get(head, ()))]
     return min((float((rows[:, -1] - rows[:, -2]).min()) for rows in best), default=math.inf)
 
 

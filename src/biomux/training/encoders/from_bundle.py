@@ -69,9 +69,17 @@ def load(settings: EncoderSettings) -> tuple[Transformer, Tokenizer, Specials]:
 
 
 def weights(graph: bytes) -> GraphWeights:
-    """The weights of a graph that `biomux.training.onnx_graph` wrote, as floats."""
+    """The weights of a graph that `biomux.training.graph` wrote, as floats; refused if its encoder is not BERT's with `gelu`."""
     model = onnx.load_from_string(graph)
     parts = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    activations = {"Gelu", "Tanh", "Sigmoid"} & {node.op_type for node in model.graph.node}
+    if "encoder.layer.0.attention.self.weight" not in parts or activations != {"Gelu"}:
+        raise RecipeError(
+            "BX308",
+            "cannot begin with the encoder of this bundle: it is not BERT's with gelu",
+            where="model → encoder → bundle",
+            hint="name another bundle, such as default, or the encoder itself",
+        )
     width = parts["embeddings.LayerNorm.weight"].shape[0]
     layers = sum(name.endswith(".attention.self.weight") for name in parts)
     heads = _attention_heads(parts, width)
@@ -80,7 +88,7 @@ def weights(graph: bytes) -> GraphWeights:
     state: dict[str, Floats] = {
         "embeddings.word_embeddings.weight": words,
         "embeddings.position_embeddings.weight": places,
-        "embeddings.token_type_embeddings.weight": np.zeros((2, width), np.float32),
+        "embeddings.token_type_embeddings.weight": parts.get("embeddings.segments", np.zeros((2, width), np.float32)),
     }
     for name in parts:
         if "LayerNorm" in name:

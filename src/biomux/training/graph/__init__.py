@@ -1,0 +1,133 @@
+"""The graph of a bundle, written node by node: the encoder once, then all heads.
+
+It is written here, not traced, so that it holds few kinds of nodes and nothing else, whatever the versions of torch and its exporter. One file an encoder
+family, one line here. What a head does not read is not computed: after the attention of the last layer come only the rows that are asked for.
+
+| input | shape | |
+|---|---|---|
+| ids, mask | windows × length | |
+| segments | windows × length | where a head reads pairs of texts and the encoder tells them apart |
+| first | words | places of words' first tokens in the flattened rows |
+| starts | windows, or none | places of windows' first tokens, where a head reads [CLS] |
+| tokens | windows · length, or none | places of all tokens, where a head reads them all |
+
+| output | shape | heads |
+|---|---|---|
+| logits | words × labels | of words |
+| answers | (words + starts) × 2 a head | where an answer begins and ends; [CLS] stands for none |
+| windows, pooled | windows × labels | of windows, by [CLS] or by all their tokens |
+| tokens.logits | tokens × labels | of tokens |
+| states | words × width | what heads of pairs of spans read |
+
+Heads of pairs are a graph of their own (`pairs`): which pairs there are is known only when words have been decoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import BundleError
+from biomux.training.graph import bert, bilstm, convolution, distilbert, heads, mobilebert, mpnet, pairs
+from biomux.training.graph.activations import ACTIVATIONS
+from biomux.training.graph.builder import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from biomux.training.graph.builder import Precision
+    from biomux.training.graph.encoded import Config, Family, State
+    from biomux.training.graph.head_parts import HeadParts
+
+FAMILIES: dict[str, Family] = {
+    "bert": bert.FAMILY,
+    "distilbert": distilbert.FAMILY,
+    "mpnet": mpnet.FAMILY,
+    "mobilebert": mobilebert.FAMILY,
+    "bilstm": bilstm.FAMILY,
+    "convolution": convolution.FAMILY,
+}
+"""Kind of encoder, or model type of a transformer → how it becomes a graph."""
+
+ACTIVATION_KEYS = ("hidden_act", "activation")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Graphs as bytes: the encoder's, and that of pairs of spans if there is any; `heads.columns` says where each head's logits stand."""
+
+    graph: bytes
+    pairs: bytes | None
+
+
+def family_of(config: Config) -> Family:
+    """How an encoder becomes a graph; BX505 if there is no way."""
+    kind = str(config.get("kind") or config.get("model_type"))
+    found = FAMILIES.get(kind)
+    if found is None:
+        raise BundleError(
+            "BX505",
+            f"an encoder of kind {kind!r} has no graph yet; those with one are {', '.join(FAMILIES)}",
+            hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
+        )
+    activation = next((config[key] for key in ACTIVATION_KEYS if key in config), None)
+    if activation is not None and activation not in {*ACTIVATIONS, "maxout"}:
+        raise BundleError(
+            "BX505",
+            f"an encoder with the activation {activation!r} has no graph yet; those with one are {', '.join(ACTIVATIONS)}",
+            hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
+        )
+    return found
+
+
+def write(
+    state: State,
+    config: Config,
+    parts: Sequence[HeadParts],
+    *,
+    segments: bool = False,
+    precision: Precision = "fp32",
+    keep: Collection[str] = (),
+) -> Written:
+    """An encoder with heads. `segments` says whether some head reads pairs of texts; `keep` names matrices that stay fp32."""
+    family, graph = family_of(config), Graph(precision=precision, keep=keep)
+    segments = segments and family.segments(config)
+    by_output: dict[str, list[HeadParts]] = {}
+    for head in parts:
+        by_output.setdefault(head.output, []).append(head)
+    kinds = [kind for kind, outputs in _READ_BY.items() if by_output.keys() & outputs]
+    rows = graph.concat(kinds, axis=0) if len(kinds) > 1 else kinds[0]
+
+    def pick(values: str, width: int) -> str:
+        out: str = graph.add("Gather", graph.reshape(values, -1, width), rows, axis=0)
+        return out
+
+    encoded = family.write(graph, state, config, pick, segments=segments)
+    states = heads.States(graph, encoded, pick, kinds)
+    outputs: dict[str, list[Any]] = {}
+    for output, own in by_output.items():
+        if output != "pairs":
+            heads.write(graph, states, own, output)
+            outputs[output] = [f"{output} rows", sum(head.labels for head in own)]
+    second = None
+    if "pairs" in by_output:
+        mixes = list(dict.fromkeys(head.mix for head in by_output["pairs"]))
+        found = [states.of("first", mix) for mix in mixes]
+        # A copy where there is one only: heads of words read the same states under another name.
+        whole = graph.concat(found, axis=-1) if len(found) > 1 else graph.add("Mul", found[0], graph.number(1))
+        graph.named(whole, "states")
+        outputs["states"] = ["states rows", len(mixes) * encoded.width]
+        second = pairs.write(by_output["pairs"], mixes, encoded.width)
+    inputs = {"ids": ["windows", "length"], "mask": ["windows", "length"], "first": ["words"]}
+    inputs |= {kind: [f"{kind} rows"] for kind in kinds if kind != "first"}
+    if segments:
+        inputs["segments"] = ["windows", "length"]
+    return Written(graph.model(inputs, outputs).SerializeToString(), second)
+
+
+_READ_BY: dict[str, frozenset[str]] = {
+    "first": frozenset({"logits", "answers", "pairs"}),
+    "starts": frozenset({"windows", "answers"}),
+    "tokens": frozenset({"pooled", "tokens.logits"}),
+}
+"""Kind of row → the outputs that read it."""

@@ -1,0 +1,149 @@
+"""Paper E's encoder: word vectors and a character BiLSTM, then BiLSTMs over words.
+
+As in `biomux.training.encoders.bilstm`, tokens that the tokenizer spelled are words again here: M words of B windows, of L tokens each. LSTMs read
+steps × sequences: the words of window b stand at w · B + b, w being the word's number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from biomux.training.encoders import word_tokenizer
+from biomux.training.encoders.tokenizer import SPECIALS
+from biomux.training.graph import recurrent, transformer
+from biomux.training.graph.encoded import Encoded, Family, floats
+
+if TYPE_CHECKING:
+    from biomux.training.graph.builder import Graph
+    from biomux.training.graph.encoded import Config, Pick, State
+
+
+def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
+    """Everything is computed everywhere: what a word is told depends on all others of its window."""
+    width = 2 * int(config["hidden"])
+    begins = _begins(graph, state)
+    axis = graph.constant(np.array(1, np.int64))
+    number = graph.add("Sub", graph.add("CumSum", begins, axis), graph.integers(1))
+    windows, length = graph.size("ids", 0), graph.size("ids", 1)
+    row = _numbers(graph)
+    at = graph.reshape(graph.add("Add", graph.add("Mul", number, windows), row), -1)
+    firsts = graph.reshape(graph.add("NonZero", graph.reshape(begins, -1)), -1)
+    words = _words(graph, state, config, begins, firsts)
+    sizes = graph.add("ReduceSum", begins, graph.integers(1), keepdims=0)
+    real = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), graph.integers(2))
+    places = graph.add("Unsqueeze", graph.add("Gather", at, firsts, axis=0), graph.integers(1))
+    inner = int(config["word_width"]) + 2 * int(config["character_hidden"])
+    steps = graph.add("Mul", length, windows)
+    laid = graph.add("ScatterND", graph.zeros(steps, inner), places, words)
+    rows = graph.reshape(laid, length, windows, inner)
+    found = []
+    for layer in range(int(config["layers"])):
+        rows, _ = recurrent.both_ways(graph, rows, sizes, state, f"layer.{layer}")
+        flat = graph.reshape(rows, -1, width)
+        told = graph.reshape(graph.add("Gather", flat, at, axis=0), windows, length, width)
+        found.append(graph.add("Mul", told, real))
+    return Encoded(pick(found[-1], width), tuple(found[:-1]), width)
+
+
+def _numbers(graph: Graph) -> str:
+    """The number of its window, for each token: windows × length."""
+    one = graph.integers(1)
+    ones = graph.add("Add", graph.add("Mul", "ids", graph.integers(0)), one)
+    out: str = graph.add("Sub", graph.add("CumSum", ones, graph.constant(np.array(0, np.int64))), one)
+    return out
+
+
+def matrices(config: Config) -> tuple[tuple[str, ...], ...]:  # noqa: ARG001
+    """None: the layers of a recurrent network stay fp32."""
+    return ()
+
+
+def _begins(graph: Graph, state: State) -> str:
+    """1 where a word begins: a token that does not go on the one before it, or that follows a special one."""
+    zero, one = graph.integers(0), graph.integers(1)
+    table = graph.constant(state["continues"].astype(np.int64), "embeddings.continues")
+    goes_on = graph.add("Gather", table, "ids", axis=0)
+    column = graph.integers(1)
+    first = graph.add("Mul", graph.add("Slice", "ids", zero, one, column), zero)
+    before = graph.add("Concat", first, graph.add("Slice", "ids", zero, graph.integers(-1), column), axis=1)
+    # 1 where the token before is an ordinary one: special tokens come first in the vocabulary.
+    above = graph.add("Sub", before, graph.integers(len(SPECIALS) - 1))
+    ordinary = graph.add("Min", graph.add("Max", above, zero), one)
+    out: str = graph.add("Mul", "mask", graph.add("Sub", one, graph.add("Mul", goes_on, ordinary)))
+    return out
+
+
+def _words(graph: Graph, state: State, config: Config, begins: str, firsts: str) -> str:
+    """Word vector and characters of each word: M × (word width + 2 · character hidden)."""
+    zero, one = graph.integers(0), graph.integers(1)
+    ids, mask, flags = (graph.reshape(values, -1) for values in ("ids", "mask", begins))
+    # A word goes on if what follows its first token is there and begins none.
+    goes_on = graph.add("Sub", mask, flags)
+    next_one = graph.add("Concat", graph.add("Slice", goes_on, one, graph.integers(1 << 40), zero), zero, axis=0)
+    several = graph.add("Gather", next_one, firsts, axis=0)
+    tokens = graph.add("Gather", ids, firsts, axis=0)
+    known = graph.add("Gather", graph.constant(state["rows"].astype(np.int64), transformer.WORDS), tokens, axis=0)
+    single = graph.add("Mul", known, graph.add("Sub", one, several))
+    rows = graph.add("Add", single, graph.add("Mul", several, graph.integers(word_tokenizer.UNKNOWN)))
+    table = np.concatenate([floats(state, "own.weight"), floats(state, "given")])
+    vectors = graph.table(table, "embeddings.vectors", rows)
+    characters, sizes = _spelled(graph, state, config, ids, mask, flags, firsts)
+    read = graph.add("Gather", graph.constant(floats(state, "characters.weight"), "characters"), characters, axis=0)
+    steps = graph.add("Transpose", read, perm=[1, 0, 2])
+    _, last = recurrent.both_ways(graph, steps, sizes, state, "speller")
+    out: str = graph.add("Concat", vectors, last, axis=-1)
+    return out
+
+
+def _spelled(
+    graph: Graph, state: State, config: Config, ids: str, mask: str, flags: str, firsts: str
+) -> tuple[str, str]:
+    """The characters of each word, of all its tokens one after the other (M × longest), and how many there are."""
+    longest = int(config["longest"])
+    zero, one, end = graph.integers(0), graph.integers(1), graph.integers(longest)
+    flat = graph.constant(np.array(0, np.int64))
+    own = graph.add("Gather", graph.constant(state["sizes"].astype(np.int64), "embeddings.sizes"), ids, axis=0)
+    sizes = graph.add("Mul", own, mask)
+    through = graph.add("CumSum", sizes, flat)
+    gone = graph.add("Sub", through, sizes)
+    starts = graph.add("Gather", gone, firsts, axis=0)
+    word = graph.add("Sub", graph.add("CumSum", flags, flat), one)
+    offset = graph.add("Sub", gone, graph.add("Gather", starts, word, axis=0))
+    number = graph.constant(np.arange(longest, dtype=np.int64)[None], "embeddings.numbers")
+    target = graph.add("Add", graph.add("Unsqueeze", offset, one), number)
+    inside = graph.add("Sub", graph.add("Unsqueeze", sizes, one), number)
+    there = graph.add("Min", graph.add("Max", inside, zero), one)
+    # What is not there, or beyond the longest, goes to a column that nobody reads.
+    column = graph.add("Add", graph.add("Mul", target, there), graph.add("Mul", end, graph.add("Sub", one, there)))
+    column = graph.add("Min", column, end)
+    wide = graph.integers(longest + 1)
+    place = graph.add("Add", graph.add("Unsqueeze", graph.add("Mul", word, wide), one), column)
+    spelling = graph.add(
+        "Gather", graph.constant(state["spelling"].astype(np.int64), "embeddings.spelling"), ids, axis=0
+    )
+    words = graph.add("Shape", firsts)
+    nothing = graph.add("Cast", graph.zeros(graph.add("Mul", words, wide)), to=TensorProto.INT64)
+    filled = graph.add(
+        "ScatterND",
+        nothing,
+        graph.add("Unsqueeze", graph.reshape(place, -1), one),
+        graph.reshape(spelling, -1),
+    )
+    after = graph.add(
+        "Concat", graph.add("Slice", starts, one, graph.integers(1 << 40), zero), _total(graph, sizes), axis=0
+    )
+    count = graph.add("Max", graph.add("Min", graph.add("Sub", after, starts), end), one)
+    most = graph.add("ReduceMax", count, zero, keepdims=1)
+    whole = graph.reshape(filled, words, longest + 1)
+    return graph.add("Slice", whole, zero, most, one), count
+
+
+def _total(graph: Graph, sizes: str) -> str:
+    out: str = graph.add("ReduceSum", sizes, graph.integers(0), keepdims=1)
+    return out
+
+
+FAMILY = Family(write, matrices)

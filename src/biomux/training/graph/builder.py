@@ -1,0 +1,191 @@
+"""Nodes and constants on the way to an ONNX model, and how numbers are rounded to int8.
+
+Weights in int8 are symmetric, a scale for each output column. Activations are rounded to int8 row by row, each row by its own
+largest value: what one word's answer is does not depend on which others it is computed with, as it would with one scale for all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+Precision = Literal["fp32", "int8"]
+OPSET = 20
+IR_VERSION = 10
+MOST_PARTS = 8
+"""Values that a node may read: what readers of bundles allow."""
+
+
+class Graph:
+    """Nodes and constants on the way to a model. Matrices named in `keep` stay fp32, whatever the precision of the others."""
+
+    def __init__(self, *, precision: Precision = "fp32", keep: Collection[str] = ()) -> None:
+        self.precision = precision
+        self.keep = frozenset(keep)
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Any] = {}
+        self._count = 0
+
+    def constant(self, value: NDArray[Any], name: str | None = None) -> str:
+        """A constant; equal small ones are kept once."""
+        key = (
+            name
+            or f"c{value.dtype.char}{value.shape}{value.tobytes().hex() if value.size <= 8 else len(self.constants)}"
+        )
+        made = numpy_helper.from_array(np.ascontiguousarray(value), key)
+        if self.constants.setdefault(key, made).raw_data != made.raw_data:
+            raise ValueError(f"two constants are called {key!r}")
+        return key
+
+    def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        """A node; gives the name of its output, or a list of names."""
+        self._count += 1
+        names = [f"{operator}_{self._count}" + (f"_{index}" if outputs > 1 else "") for index in range(outputs)]
+        self.nodes.append(helper.make_node(operator, list(inputs), names, f"{operator}_{self._count}", **attributes))
+        return names[0] if outputs == 1 else names
+
+    def integers(self, *values: int) -> str:
+        """A constant list of whole numbers: axes, shapes, places."""
+        return self.constant(np.array(values, np.int64))
+
+    def number(self, value: float) -> str:
+        """A constant number."""
+        return self.constant(np.array(value, np.float32))
+
+    def rounds(self, name: str) -> bool:
+        """Whether the matrix or table of that name is int8."""
+        return self.precision == "int8" and name not in self.keep
+
+    def linear(self, rows: str, matrix: Floats, bias: Floats, name: str, *, exact: bool = False) -> str:
+        """rows · matrix + bias; `matrix` is inputs × outputs. With `exact` it is fp32, whatever the others are."""
+        if exact or not self.rounds(name):
+            product = self.add("MatMul", rows, self.constant(matrix, f"{name}.weight"))
+        else:
+            product = self._integer_product(rows, matrix, name)
+        out: str = self.add("Add", product, self.constant(bias, f"{name}.bias"))
+        return out
+
+    def _integer_product(self, rows: str, matrix: Floats, name: str) -> str:
+        whole, scale = columns_to_int8(matrix)
+        rounded, row_scale = self.rows_to_int8(rows)
+        middle = self.constant(np.array(128, np.uint8))
+        product = self.add("MatMulInteger", rounded, self.constant(whole, f"{name}.weight"), middle)
+        scaled = self.add("Mul", self.add("Cast", product, to=TensorProto.FLOAT), row_scale)
+        out: str = self.add("Mul", scaled, self.constant(scale, f"{name}.scale"))
+        return out
+
+    def rows_to_int8(self, rows: str) -> tuple[str, str]:
+        """Each row divided by a hundred-and-twenty-seventh of its largest value and rounded, 128 standing for zero; and that divisor."""
+        largest = self.add("ReduceMax", self.add("Abs", rows), self.constant(np.array([-1], np.int64)), keepdims=1)
+        divisor = self.add(
+            "Mul",
+            self.add("Max", largest, self.constant(np.array(1e-6, np.float32))),
+            self.constant(np.array(1 / 127, np.float32)),
+        )
+        one, middle = self.constant(np.array(1, np.float32)), self.constant(np.array(128, np.uint8))
+        return self.add("QuantizeLinear", self.add("Div", rows, divisor), one, middle), divisor
+
+    def table(self, rows: Floats, name: str, indices: str) -> str:
+        """The rows of a table at indices; in int8 each row has its own scale."""
+        if not self.rounds(name):
+            out: str = self.add("Gather", self.constant(rows, name), indices, axis=0)
+            return out
+        whole, scale = rows_to_int8(rows)
+        picked = self.add("Gather", self.constant(whole, name), indices, axis=0)
+        scales = self.add("Gather", self.constant(scale, f"{name.partition('.')[0]}.scale"), indices, axis=0)
+        scaled: str = self.add("Mul", self.add("Cast", picked, to=TensorProto.FLOAT), scales)
+        return scaled
+
+    def size(self, of: str, axis: int) -> str:
+        """The size of a dimension, as a list of one."""
+        out: str = self.add("Gather", self.add("Shape", of), self.integers(axis), axis=0)
+        return out
+
+    def shape(self, *sizes: str | int) -> str:
+        """A shape of sizes that are known and sizes that are computed."""
+        if all(isinstance(size, int) for size in sizes):
+            return self.integers(*(int(size) for size in sizes))
+        parts = [self.integers(size) if isinstance(size, int) else size for size in sizes]
+        out: str = self.add("Concat", *parts, axis=0) if len(parts) > 1 else parts[0]
+        return out
+
+    def reshape(self, values: str, *sizes: str | int) -> str:
+        """The values in another shape."""
+        out: str = self.add("Reshape", values, self.shape(*sizes))
+        return out
+
+    def concat(self, parts: Sequence[str], *, axis: int) -> str:
+        """The parts one after the other, a few at a time: a node of a bundle's graph reads a limited number of values."""
+        whole = list(parts)
+        while len(whole) > 1:
+            whole = [
+                self.add("Concat", *few, axis=axis) if len(few := whole[at : at + MOST_PARTS]) > 1 else few[0]
+                for at in range(0, len(whole), MOST_PARTS)
+            ]
+        return whole[0]
+
+    def zeros(self, *sizes: str | int) -> str:
+        """Zeros of a shape, of which at least one size is computed."""
+        nothing = self.constant(np.zeros([1] * len(sizes), np.float32))
+        out: str = self.add("Expand", nothing, self.shape(*sizes))
+        return out
+
+    def named(self, value: str, name: str) -> str:
+        """The same value under a name of its own, as outputs have."""
+        node = next(node for node in reversed(self.nodes) if value in node.output)
+        for other in self.nodes:
+            other.input[:] = [name if one == value else one for one in other.input]
+        node.output[:] = [name if one == value else one for one in node.output]
+        return name
+
+    def normalise(self, rows: str, state: Mapping[str, Floats], name: str, epsilon: float) -> str:
+        """Layer normalisation."""
+        out: str = self.add(
+            "LayerNormalization",
+            rows,
+            self.constant(state[f"{name}.weight"], f"{name}.weight"),
+            self.constant(state[f"{name}.bias"], f"{name}.bias"),
+            axis=-1,
+            epsilon=epsilon,
+        )
+        return out
+
+    def model(self, inputs: Mapping[str, Sequence[Any]], outputs: Mapping[str, Sequence[Any]]) -> onnx.ModelProto:
+        """The finished model: inputs are whole numbers unless called `states`, outputs numbers; both with their shapes."""
+        graph = helper.make_graph(
+            self.nodes,
+            "biomux",
+            [helper.make_tensor_value_info(name, _type(name), list(shape)) for name, shape in inputs.items()],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in outputs.items()],
+            list(self.constants.values()),
+        )
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="biomux")
+        made.ir_version = IR_VERSION
+        onnx.checker.check_model(made)
+        return made
+
+
+def _type(name: str) -> int:
+    return int(TensorProto.FLOAT if name == "states" else TensorProto.INT64)
+
+
+def columns_to_int8(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """A matrix as int8 and the scale of each column; 7 bits, so that no processor's 16-bit sums of pairs overflow."""
+    scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12) / 63
+    return np.round(matrix / scale).astype(np.int8), scale.astype(np.float32)
+
+
+def rows_to_int8(table: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """A table as int8 and the scale of each row."""
+    scale = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-12) / 127
+    return np.round(table / scale).astype(np.int8), scale.astype(np.float32)

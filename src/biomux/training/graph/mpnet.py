@@ -1,0 +1,106 @@
+"""MPNet's encoder: positions are counted over tokens that are not padding, and attention is biased by how far apart two tokens are."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from biomux.training.graph import transformer
+from biomux.training.graph.encoded import Encoded, Family, floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from biomux.training.graph.builder import Graph
+    from biomux.training.graph.encoded import Config, Pick, State
+
+PADDING = 1
+"""The token that has no position, whatever the tokenizer pads with."""
+BUCKETS = 32
+FARTHEST = 128
+"""Distances from here on share a bucket."""
+
+
+def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
+    """Embeddings, then layers; of the last one, after its attention, only the picked rows."""
+    epsilon, width, heads = (
+        float(config["layer_norm_eps"]),
+        int(config["hidden_size"]),
+        int(config["num_attention_heads"]),
+    )
+    words = graph.table(floats(state, "embeddings.word_embeddings.weight"), transformer.WORDS, "ids")
+    positions = floats(state, "embeddings.position_embeddings.weight")
+    table = graph.constant(positions, transformer.PLACES)
+    placed = graph.add("Gather", table, _positions(graph), axis=0)
+    hidden = transformer.normalise(graph, words, placed, state, "embeddings.LayerNorm", epsilon)
+    far = _distances(graph, floats(state, "encoder.relative_attention_bias.weight"), len(positions))
+    bias = graph.add("Add", transformer.mask_bias(graph), far)
+    earlier = []
+    for layer, names in enumerate(matrices(config)):
+        name = f"encoder.layer.{layer}"
+        parts = [f"{names[0]}.{part}" for part in "qkv"]
+        mixed = transformer.projections(graph, hidden, state, parts, names[0], depth=width // heads)
+        context = transformer.attention(graph, mixed, bias, heads=heads, depth=width // heads)
+        earlier.append(hidden)
+        if layer == int(config["num_hidden_layers"]) - 1:
+            context, hidden = pick(context, width), pick(hidden, width)
+        attended = transformer.dense(graph, context, state, names[1])
+        hidden = transformer.normalise(graph, attended, hidden, state, f"{name}.attention.LayerNorm", epsilon)
+        narrow = transformer.feed_forward(graph, hidden, state, names[2], names[3], config["hidden_act"])
+        hidden = transformer.normalise(graph, narrow, hidden, state, f"{name}.output.LayerNorm", epsilon)
+    return Encoded(hidden, tuple(earlier), width)
+
+
+def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
+    """Of each layer: attention in, attention out, feed-forward in and out."""
+    names = ("attention.attn", "attention.attn.o", "intermediate.dense", "output.dense")
+    return tuple(
+        tuple(f"encoder.layer.{layer}.{name}" for name in names) for layer in range(int(config["num_hidden_layers"]))
+    )
+
+
+def _positions(graph: Graph) -> str:
+    """1 for padding, from 2 on for everything else, one after the other."""
+    one = graph.integers(PADDING)
+    padding = graph.add("Cast", graph.add("Equal", "ids", one), to=TensorProto.INT64)
+    real = graph.add("Sub", one, padding)
+    counted = graph.add("CumSum", real, graph.constant(np.array(1, np.int64)))
+    out: str = graph.add("Add", graph.add("Mul", counted, real), one)
+    return out
+
+
+def _distances(graph: Graph, bias: NDArray[np.float32], longest: int) -> str:
+    """Heads × length × length: what is added to the score of one token for another, by their distance."""
+    number = np.arange(longest)
+    buckets = bucket(number[None, :] - number[:, None]).astype(np.uint8)
+    length = graph.size("ids", 1)
+    both = graph.add("Concat", length, length, axis=0)
+    zeros, axes = graph.integers(0, 0), graph.integers(0, 1)
+    near = graph.add("Slice", graph.constant(buckets, "embeddings.distances"), zeros, both, axes)
+    picked = graph.add(
+        "Gather", graph.constant(bias, "embeddings.bias"), graph.add("Cast", near, to=TensorProto.INT64), axis=0
+    )
+    out: str = graph.add("Transpose", picked, perm=[2, 0, 1])
+    return out
+
+
+def bucket(distance: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Near distances have a bucket each, far ones share, by their logarithm; one half of the buckets is for each direction.
+
+    >>> bucket(np.array([0, 1, -1, 7, 8, -200])).tolist()
+    [0, 17, 1, 23, 24, 15]
+    """
+    half, exact = BUCKETS // 2, BUCKETS // 4
+    size = np.abs(distance)
+    # In the precision that the encoder was trained with: a quotient may fall to the other side of a whole number.
+    ratio = np.log(np.maximum(size, 1).astype(np.float32) / np.float32(exact))
+    steps = ratio / np.float32(math.log(FARTHEST / exact)) * np.float32(half - exact)
+    far = np.minimum(exact + steps.astype(np.int64), half - 1)
+    found: NDArray[np.int64] = np.where(distance > 0, half, 0) + np.where(size < exact, size, far)
+    return found
+
+
+FAMILY = Family(write, matrices, ("embeddings.position_embeddings.weight", PADDING + 1))
