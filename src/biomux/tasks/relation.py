@@ -420,5 +420,7 @@ def _with_ids(document: Document) -> tuple[Document, dict[Span, str]]:
     spans = []
     for span in document.spans:
         ids[span] = span.id if span.id is not None else next(fresh)
+        # Another head of relations may have named the mentions since this one's inputs were made.
+        ids.setdefault(replace(span, id=None), ids[span])
         spans.append(span if span.id is not None else replace(span, id=ids[span]))
     return replace(document, spans=tuple(spans)), ids
