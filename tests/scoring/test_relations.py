@@ -16,7 +16,6 @@ from biomux.document import Argument, Document, Relation, Span
 from biomux.scoring import relations
 from biomux.scoring.relations import links, score
 from biomux.scoring.score_sheet import Sheet
-from biomux.tasks import task_sheet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +41,7 @@ def f1(gold: Document, predicted: Document, **how: bool) -> tuple[float, float]:
     return found["strict"].f1, found["undirected"].f1
 
 
-@pytest.mark.parametrize("module", [relations, task_sheet])
+@pytest.mark.parametrize("module", [relations])
 def test_the_examples_run(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
