@@ -1,0 +1,86 @@
+"""`biomux suggest`: which documents to annotate next."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biomux.cli.options import From, Model, Overwrite, names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from biomux.document import Document
+
+
+def command(
+    files: Annotated[list[str], typer.Argument(metavar="FILES", help="Files, folders or globs of documents.")],
+    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many documents to suggest.")] = 100,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Write the documents there. Default: a table of their ids on standard output."
+        ),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Output format. Default: by the output's name.")
+    ] = None,
+    model: Model = None,
+    heads: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Heads whose doubts count. Default: all heads that tag.")
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="FILES", help="Leave out texts that are in these files already. Repeatable."),
+    ] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Write the texts without what the model finds in them.")] = False,
+    from_: From = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Suggest the documents most worth annotating next.
+
+    These are the documents about which the model is least sure, and that are unlike each other. They are written with what the model finds in them, to be
+    corrected, in the format of your annotation tool: brat, Label Studio, doccano or Prodigy. The result, corrected, is data to train on.
+
+    Examples:
+
+        biomux suggest abstracts/ -n 50 -o next.labelstudio.json
+        biomux suggest abstracts.jsonl --model runs/mine-1/bundle --heads mine --without my-data/ -o next --format brat
+    """
+    from dataclasses import replace
+
+    import biomux
+    from biomux import formats
+    from biomux.annotate.suggest import suggest
+    from biomux.cli.ui.display import note, progress, table
+    from biomux.corpora.splits import squeezed
+
+    if output is not None:
+        formats.must_be_new(output, overwrite=overwrite, folder=output.is_dir())
+        chosen = formats.to_write(formats.get(format)) if format else formats.guess_target(output)
+    annotator = biomux.load(model)
+    known = {squeezed(one.text) for place in without or () for one in formats.read(place)}
+    with progress("reading") as bar:
+
+        def documents() -> Iterator[Document]:
+            for place in files:
+                for document in formats.read(place, format=from_):
+                    bar.advance(1)
+                    if squeezed(document.text) not in known:
+                        yield replace(document, spans=(), relations=())
+
+        found = suggest(annotator, documents(), number=number, heads=names(heads))
+    rows = [(one.document.id, round(one.unsure, 4), ", ".join(one.words)) for one in found]
+    if output is None:
+        table(["document", "unsure", "least sure of"], rows)
+        return
+    made: list[Document] = [one.document for one in found]
+    if not bare:
+        made = list(annotator.annotate(made, heads=names(heads)) if heads else annotator.annotate(made))
+    tally = formats.LossTally()
+    formats.write(made, output, format=chosen.name, on_loss=tally)
+    for line in tally.lines():
+        note(f"{output} does not hold: {line}")
+    note(f"{output}: {len(made):,} documents as {chosen.name}")
