@@ -522,12 +522,17 @@ CODES: dict[str, Entry] = {
     "BX611": Entry(
         "a document has no second text, and a head for pairs was asked",
         "Similarity and inference compare two texts; this record has one.",
-        "Give pairs of texts.",
+        "Give pairs of texts, and name their columns with `--text` and `--pair` if they are not recognised.",
     ),
     "BX612": Entry(
         "a document has no question, and a head for answers was asked",
         "Answers are found for the questions that a document brings.",
-        "Give documents with questions.",
+        "Ask with `biomux ask`, or give documents with questions.",
+    ),
+    "BX613": Entry(
+        "a pair of texts is longer than the model reads, and `--strict` was given",
+        "Both texts are read together, and the end of the longer one was left out.",
+        "Shorten the texts, or leave out `--strict`.",
     ),
     "BX620": Entry(
         "a task was lost on the cluster, again and again",

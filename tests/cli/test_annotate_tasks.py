@@ -41,7 +41,7 @@ def test_json_lines_have_relations_and_classes_with_score_and_head(
     assert relation.score > 0.5
     assert {(label.head, label.name) for label in document.labels} >= {("topic", "yes"), ("roles", "Disease")}
     assert "1 relation: treats 1\n" in err
-    assert "classes: " in err
+    assert " labels: " in err
 
 
 def test_only_what_is_asked_for_is_found(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:

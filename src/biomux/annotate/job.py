@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
 from biomux.annotate import store
+from biomux.engine.asked_tasks import CLASSES, ENTITIES, PAIRS, QUESTIONS, RELATIONS
+from biomux.engine.query import Query
 from biomux.errors import AnnotateError, UsageError
 from biomux.files import InUseError
 from biomux.formats import must_be_new
@@ -66,8 +68,8 @@ class Goal:
         return self.work / MANIFEST
 
 
-def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
-    """What a target's name and a format ask for. A folder (it exists, or its name ends in /) is filled with parts."""
+def goal(where: str, format: str | None, *, gzip: bool = False, query: Query | None = None) -> Goal:
+    """What a target's name and a format ask for. A folder (it exists, or its name ends in /) is filled with parts. The format must hold what a query finds."""
     path = store.place(where)
     if not where or not path.resolve().name:
         raise UsageError("BX002", f"cannot write to {where!r}", hint="name a file or a folder")
@@ -76,7 +78,8 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
         raise UsageError(
             "BX001", "cannot use --gzip with a single output file", hint="give the file a name that ends in .gz"
         )
-    chosen = for_entities(formats.get(format or "jsonl") if folder or format else _by_name(path))
+    chosen = formats.get(format or "jsonl") if folder or format else _by_name(path)
+    chosen = must_hold(chosen, query or Query())
     if store.is_url(path) and chosen.write is None:
         raise UsageError(
             "BX120",
@@ -88,13 +91,33 @@ def goal(where: str, format: str | None, *, gzip: bool = False) -> Goal:
     return Goal(_real(path), chosen.name, parts, chosen.suffixes[0] + (".gz" if gzip else ""))
 
 
-def for_entities(chosen: formats.Format) -> formats.Format:
-    """The format, if it can be written and can hold entities: said before the work, not after it."""
-    if "spans" not in formats.to_write(chosen).holds:
-        able = (name for name in formats.names() if formats.get(name).writable and "spans" in formats.get(name).holds)
+def must_hold(chosen: formats.Format, query: Query) -> formats.Format:
+    """The format, if it can be written and can hold something of what a query finds: said before the work, not after it."""
+    wanted = _wanted(query)
+    if wanted and not wanted & formats.to_write(chosen).holds:
+        named = {"spans": "entities", "labels": "classes"}.get(min(wanted), min(wanted))
+        able = (name for name in formats.names() if formats.get(name).writable and wanted & formats.get(name).holds)
         hint = f"choose from: {', '.join(sorted(able))}"
-        raise UsageError("BX120", f"format {chosen.name!r} cannot hold entities", hint=hint)
+        raise UsageError("BX120", f"format {chosen.name!r} cannot hold {named}", hint=hint)
     return chosen
+
+
+def _wanted(query: Query) -> frozenset[formats.Feature]:
+    """What a format must hold one of; nothing is known of heads that are named."""
+    found: set[formats.Feature] = set()
+    for name in (ENTITIES,) if query.tasks is None else query.tasks:
+        group = name.partition(":")[0]
+        found |= {_HELD[group]} if group in _HELD else {"spans", "relations", "labels"}
+    return frozenset(found)
+
+
+_HELD: dict[str, formats.Feature] = {
+    ENTITIES: "spans",
+    RELATIONS: "relations",
+    CLASSES: "labels",
+    PAIRS: "labels",
+    QUESTIONS: "questions",
+}
 
 
 def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int, stretches: int = 0) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.engine import coverage
+from biomux.engine.pairs import UNREAD
 
 if TYPE_CHECKING:
     from biomux.document import Document
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class JobTally:
-    """Documents annotated and failed; words (between white space); entities and relations by type, classes by name; characters (white space left out), and those read.
+    """Documents annotated and failed; words (between white space); entities and relations by type, labels by name; characters (white space left out), and those read.
 
-    Relations and classes are those that a head said: what a document brought is not counted.
+    Relations and labels are those that a head said: what a document brought is not counted.
     """
 
     documents: int = 0
@@ -27,6 +28,8 @@ class JobTally:
     entities: Counter[str] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
+    """Pairs of texts that were not read to the end."""
 
     def add(self, document: Document) -> None:
         """Count an annotated document."""
@@ -39,6 +42,7 @@ class JobTally:
         self.entities.update(span.type for span in document.spans)
         self.relations.update(relation.type for relation in document.relations if relation.head is not None)
         self.labels.update(label.name for label in document.labels if label.head is not None)
+        self.cut += UNREAD in document.metadata
 
     def __add__(self, other: JobTally) -> JobTally:
         return JobTally(
@@ -50,6 +54,7 @@ class JobTally:
             self.entities + other.entities,
             self.relations + other.relations,
             self.labels + other.labels,
+            self.cut + other.cut,
         )
 
     @property
@@ -67,6 +72,7 @@ class JobTally:
             "read": self.read,
             "entities": dict(sorted(self.entities.items())),
             **{name: dict(sorted(counts.items())) for name, counts in self._others().items() if counts},
+            **({"cut": self.cut} if self.cut else {}),
         }
 
     def _others(self) -> dict[str, Counter[str]]:

@@ -44,6 +44,8 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "annotate": Command("biomux.cli.annotate", "Find genes, chemicals, diseases and more in texts and files."),
     "serve": Command("biomux.cli.serve", "Serve a bundle over HTTP, with a page to try it in the browser."),
+    "pairs": Command("biomux.cli.pairs", "Compare pairs of texts: similarity and inference."),
+    "ask": Command("biomux.cli.ask", "Find answers to a question in texts and files."),
     "bench": Command("biomux.cli.bench", "Measure how fast a bundle is on this machine."),
     "convert": Command("biomux.cli.convert", "Convert documents from one format to another."),
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from biomux.annotate.settings import Settings
     from biomux.annotate.tally import JobTally
     from biomux.document import Document
+    from biomux.engine.query import Query
     from biomux.errors import BiomuxError
-    from biomux.formats import ReadAs
 
 FAILED = 3
 """The exit code when all is done but some documents failed."""
@@ -229,6 +229,7 @@ def command(
         biomux annotate abstract.txt --format html -o abstract.html
         zcat abstracts.xml.gz | biomux annotate - --format tsv | cut -f 5
     """
+    from biomux.annotate.inputs import Inputs
     from biomux.annotate.job import goal
     from biomux.annotate.settings import Settings
     from biomux.engine.query import Query
@@ -251,11 +252,10 @@ def command(
             raise UsageError(
                 "BX001", "cannot use --plain with -o: it is for output on the screen", hint="leave out one of them"
             )
-        failed = _job(
-            inputs,
+        failed = job(
+            Inputs(inputs, reads=reads, texts=as_text),
             settings,
-            goal=goal(output, format, gzip=gzip),
-            reading=(reads, as_text),
+            goal=goal(output, format, gzip=gzip, query=query),
             shape=(workers, threads, part_size),
             cluster=_cluster(on, cpus_per_task, in_flight, retries, workers=workers),
             begin=(restart, overwrite),
@@ -266,7 +266,8 @@ def command(
             asked = "--workers" if workers > 1 else "--on"
             raise UsageError("BX001", f"{asked} needs an output file or folder", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
-        failed = _stream(inputs, settings, way=way, reading=(reads, as_text), threads=threads, on_error=on_error)
+        found = Inputs(inputs, reads=reads, texts=as_text)
+        failed = stream(found, settings, way=way, threads=threads, on_error=on_error)
     if failed:
         raise typer.Exit(FAILED)
 
@@ -290,25 +291,25 @@ def _cluster(on: str, cpus: int, in_flight: int | None, retries: int, *, workers
     return OnRay(None if on == "ray" else on, cpus_per_task=cpus, in_flight=in_flight, retries=retries)
 
 
-def _stream(
-    arguments: list[str],
+def stream(
+    inputs: Inputs,
     settings: Settings,
     *,
     way: str,
-    reading: tuple[ReadAs, bool],
     threads: int | None,
     on_error: OnError,
+    terminal: Callable[[Iterable[Document]], None] | None = None,
 ) -> int:
-    """Annotate and show, document by document. How many failed."""
-    from biomux.annotate.inputs import Inputs
+    """Annotate and show, document by document. How many failed. `terminal` draws documents where the usual drawing does not fit."""
     from biomux.annotate.tally import JobTally
+    from biomux.engine.asked_tasks import finds_entities
 
     tally = JobTally()
-    failures = _Failures(on_error)
-    inputs = Inputs(arguments, reads=reading[0], texts=reading[1], on_error=failures)
+    failures = Failures(on_error)
+    inputs.on_error = failures
     inputs.places()
     losses = Losses(strict=False, at_once=False)
-    writer = _writer(way, losses)
+    writer = terminal if terminal and way == "terminal" else _writer(way, losses, settings.query)
     written = None if way in ("terminal", "plain") else formats.get(way)
     chunk = 20_000 if way in ("terminal", "plain") else None
     annotator = settings.annotator(threads=threads, chunk=chunk)
@@ -331,31 +332,34 @@ def _stream(
     sys.stdout.flush()
     tally.failed = failures.count
     _tell_losses(losses, settings)
-    _tell_unread(inputs)
+    tell_unread(inputs)
     tell(
-        tally, tally.words, time.perf_counter() - begun, by_type=way != "terminal", unwritten=losses.spans
-    )  # there the legend says it
+        tally,
+        tally.words,
+        time.perf_counter() - begun,
+        entities=finds_entities(settings.query),
+        by_type=way != "terminal",  # there the legend says it
+        unwritten=losses.spans,
+    )
     return tally.failed
 
 
-def _job(
-    arguments: list[str],
+def job(
+    inputs: Inputs,
     settings: Settings,
     *,
     goal: Goal,
-    reading: tuple[ReadAs, bool],
     shape: tuple[int, int | None, int],
-    cluster: OnRay | None,
     begin: tuple[bool, bool],
     on_error: OnError,
+    cluster: OnRay | None = None,
 ) -> int:
     """Annotate into a file or folder, in parts. How many documents failed."""
-    from biomux.annotate.inputs import Inputs
     from biomux.annotate.parts import error_of
     from biomux.annotate.run import Step, run, settled
+    from biomux.engine.asked_tasks import finds_entities
     from biomux.engine.threads import usable_cores
 
-    inputs = Inputs(arguments, reads=reading[0], texts=reading[1])
     workers, threads, part_size = shape
     restart, overwrite = begin
     if cluster is None:
@@ -364,7 +368,7 @@ def _job(
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     _tell_imprecise(settings.left_out(), settings.query.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
-    failures = _Failures(on_error)
+    failures = Failures(on_error)
     kept = words = 0
     begun = time.perf_counter()
     with progress("annotating", total=total, unit="bytes" if total else "documents") as shown:
@@ -405,25 +409,25 @@ def _job(
         )
     seconds = time.perf_counter() - begun
     if kept:
-        note(f"resumed a stopped run: {_count(kept, 'part was', 'parts were')} already done")
+        note(f"resumed a stopped run: {count_of(kept, 'part was', 'parts were')} already done")
     elif not words and tally.words:
         note("already finished: nothing to do")
     _tell_losses(losses, settings)
-    _tell_unread(inputs)
-    tell(tally, words, seconds, unwritten=losses.spans)
+    tell_unread(inputs)
+    tell(tally, words, seconds, entities=finds_entities(settings.query), unwritten=losses.spans)
     if tally.failed:
         note(f"failures are listed in {goal.errors}")
     return tally.failed
 
 
-def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
-    from biomux.annotate.job import for_entities
+def _writer(way: str, losses: Losses, query: Query) -> Callable[[Iterable[Document]], None]:
+    from biomux.annotate.job import must_hold
     from biomux.cli.ui import show
 
     shown = {"terminal": show.terminal, "plain": show.plain}
     if way in shown:
         return shown[way]
-    write = for_entities(formats.get(way)).write
+    write = must_hold(formats.get(way), query).write
     if write is None:
         raise UsageError(
             "BX120",
@@ -433,7 +437,7 @@ def _writer(way: str, losses: Losses) -> Callable[[Iterable[Document]], None]:
     return lambda documents: write(documents, sys.stdout.buffer, on_loss=losses)
 
 
-class _Failures:
+class Failures:
     """Tells the first documents and files that failed, and counts all; or stops at the first."""
 
     def __init__(self, on_error: OnError) -> None:
@@ -456,7 +460,8 @@ def _tell_losses(losses: Losses, settings: Settings) -> None:
         note("of entities that overlap the longest were written, whatever their type; --resolve chooses by type")
 
 
-def _tell_unread(inputs: Inputs) -> None:
+def tell_unread(inputs: Inputs) -> None:
+    """What of the inputs was not read, and why."""
     if inputs.formats and (idle := inputs.reads.not_taken()):
         note(f"no format that was read has an option {idle!r}")
     if inputs.left_out:
@@ -472,22 +477,26 @@ def _tell_imprecise(types: tuple[str, ...], precision: float) -> None:
         note(f"left out, never {precision:g} precise on development data: {', '.join(types)}")
 
 
-def tell(tally: JobTally, words: int, seconds: float, *, by_type: bool = True, unwritten: int = 0) -> None:
-    """The summary, on stderr. `words` are those that took the `seconds`, `unwritten` the entities that the format cannot hold."""
+def tell(
+    tally: JobTally, words: int, seconds: float, *, entities: bool = True, by_type: bool = True, unwritten: int = 0
+) -> None:
+    """The summary, on stderr. `words` are those that took the `seconds`, `unwritten` the entities that the format cannot hold; `entities`: they were asked for."""
     rate = f", {words / seconds:,.0f} words per second" if seconds > 0 and words else ""
-    note(f"{_count(tally.documents, 'document')}, {_count(tally.words, 'word')}{rate}{_read(tally)}")
+    note(f"{count_of(tally.documents, 'document')}, {count_of(tally.words, 'word')}{rate}{_read(tally)}")
     total = sum(tally.entities.values())
-    if by_type if total else not tally.labels:
+    if by_type if total else entities:
         listed = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
-        note(_count(total, "entity", "entities") + (f": {listed}" if total else ""))
-    for what, counts in (("relation", tally.relations), ("class", tally.labels)):
+        note(count_of(total, "entity", "entities") + (f": {listed}" if total else ""))
+    for what, counts in (("relation", tally.relations), ("label", tally.labels)):
         if counts:
             listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
-            note(f"{_count(counts.total(), what, f'{what}es' if what == 'class' else None)}: {listed}")
+            note(f"{count_of(counts.total(), what)}: {listed}")
+    if tally.cut:
+        note(f"longer than the model reads, so not read to the end: {count_of(tally.cut, 'pair')}")
     if unwritten:
-        note(f"written: {total - unwritten:,} of {_count(total, 'entity', 'entities')}")
+        note(f"written: {total - unwritten:,} of {count_of(total, 'entity', 'entities')}")
     if tally.failed:
-        note(f"failed: {_count(tally.failed, 'document or file', 'documents or files')}")
+        note(f"failed: {count_of(tally.failed, 'document or file', 'documents or files')}")
 
 
 def _read(tally: JobTally) -> str:
@@ -498,5 +507,6 @@ def _read(tally: JobTally) -> str:
     return f"; {share} of {'their' if tally.failed else 'the'} characters read"
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
+def count_of(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -14,7 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document
-from biomux.engine import asked_tasks, coverage
+from biomux.engine import asked_tasks, coverage, questions
+from biomux.engine import pairs as text_pairs
 from biomux.engine.packing import BUDGET, Specials
 from biomux.engine.planner import Reader, sections
 from biomux.engine.query import Query, resolved
@@ -213,6 +214,33 @@ class Annotator:
             chosen = resolved(Query(heads=finding), self.tasks, None, self.curves or {}, defaults=self.thresholds)
         return self._all(documents, partial(self._found, chosen, others), others, on_error=on_error)
 
+    def pairs(
+        self,
+        pairs: Iterable[tuple[str, str] | Document],
+        *,
+        heads: Sequence[str] | None = None,
+        threshold: float | None = None,
+        on_error: Callable[[Document, BiomuxError], None] | None = None,
+    ) -> Iterator[Document]:
+        """What the heads for pairs of texts say (similarity, inference), as labels: a document for each pair, in order.
+
+        `heads` chooses some of them. Classes that score less than `threshold` are left out.
+        """
+        return text_pairs.find(self, pairs, heads=heads, threshold=threshold, on_error=on_error)
+
+    def ask(
+        self,
+        question: str,
+        documents: str | Document | Iterable[str | Document],
+        *,
+        n: int = 5,
+        heads: Sequence[str] | None = None,
+        threshold: float | None = None,
+        on_error: Callable[[Document, BiomuxError], None] | None = None,
+    ) -> list[questions.FoundAnswer]:
+        """The `n` best answers to a question from all documents or texts, the best first, each with its place and the sentence around it."""
+        return questions.find(self, question, documents, n=n, heads=heads, threshold=threshold, on_error=on_error)
+
     def _all(
         self,
         documents: Iterable[Document],
@@ -245,6 +273,8 @@ class Annotator:
             done = [self._covered(replace(document, coverage=sentence_ranges(document))) for document in done]
             if self.on_read is not None:
                 self.on_read(sum(len(document.text) for document in done))
+        if asked.reads_pairs:
+            done = list(text_pairs.measured(done, self.tokenizer, limit=self.limit, strict=self.strict))
         return [asked.kept(document) for document in done]
 
     def _found(

@@ -29,17 +29,15 @@ if TYPE_CHECKING:
     from biomux.document import Answer, Document, Question
     from biomux.engine.entity_types import Curve, Source
     from biomux.engine.query import Query
-    from biomux.tasks.task import Asking
+    from biomux.tasks.task import Task
 
 ENTITIES, RELATIONS, CLASSES, PAIRS, QUESTIONS = "entities", "relations", "classes", "pairs", "questions"
 
-_GROUPS: dict[str, str | None] = {
+_GROUPS: dict[str, str] = {
     "relation": RELATIONS,
     "classification": CLASSES,
     "similarity": PAIRS,
     "answers": QUESTIONS,
-    "auxiliary": None,
-    "masked-words": None,
 }
 _Said = TypeVar("_Said", Relation, Label)
 
@@ -53,7 +51,7 @@ class AskedTasks:
     """
 
     entities: bool = True
-    others: tuple[Asking, ...] = ()
+    others: tuple[Task, ...] = ()
     thresholds: Mapping[str, float] | None = None
     default: float = 0.0
     floors: Mapping[Source, float] | None = None
@@ -64,6 +62,11 @@ class AskedTasks:
         """The names of the heads that do not tag."""
         return tuple(task.name for task in self.others)
 
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether a head reads a second text."""
+        return any(group_of(task) == PAIRS for task in self.others)
+
     def must_fit(self, document: Document) -> None:
         """An error if a document lacks the second text that a head needs."""
         for task in self.others:
@@ -73,14 +76,14 @@ class AskedTasks:
                     "BX611",
                     f"there is no second text for head {task.name!r}",
                     where=f"document {document.id!r}",
-                    hint="give pairs of texts",
+                    hint="give pairs of texts; --text and --pair name their columns",
                 )
             if group == QUESTIONS and not document.questions:
                 raise AnnotateError(
                     "BX612",
                     f"there is no question for head {task.name!r}",
                     where=f"document {document.id!r}",
-                    hint="give documents with questions",
+                    hint='ask one with `biomux ask "…?" FILE`, or give documents with questions',
                 )
 
     def bare(self, document: Document) -> Document:
@@ -127,13 +130,14 @@ class AskedTasks:
         return max((self.floors or {}).get((head, name), 0.0), (self.thresholds or {}).get(name, self.default))
 
 
-def group_of(task: Asking) -> str | None:
+def group_of(task: Task) -> str | None:
     """What users call what a task finds; None if it serves training alone."""
-    group = _GROUPS.get(task.kind, task.kind)
-    return PAIRS if group is not None and getattr(task, "of", None) == "pair" else group
+    if getattr(task, "for_training", False):
+        return None
+    return PAIRS if getattr(task, "of", None) == "pair" else _GROUPS.get(task.kind, task.kind)
 
 
-def groups(asking: Sequence[Asking], *, tags: bool) -> dict[str, tuple[str, ...]]:
+def groups(asking: Sequence[Task], *, tags: bool) -> dict[str, tuple[str, ...]]:
     """What can be asked for, each with its heads: entities first, if the model tags."""
     found: dict[str, tuple[str, ...]] = {ENTITIES: ()} if tags else {}
     for task in asking:
@@ -143,7 +147,28 @@ def groups(asking: Sequence[Asking], *, tags: bool) -> dict[str, tuple[str, ...]
     return found
 
 
-def describe(asking: Sequence[Asking], types: Sequence[str]) -> str:
+def of_group(group: str, heads: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The names of tasks that ask a group's heads: all, or those named, each of which must be of the group.
+
+    >>> of_group("pairs", None), of_group("pairs", ["biosses"])
+    (('pairs',), ('pairs:biosses',))
+    """
+    named = (heads,) if isinstance(heads, str) else heads
+    return (group,) if not named else tuple(f"{group}:{head}" for head in named)
+
+
+def finds_entities(query: Query) -> bool:
+    """Whether a query may find entities, whatever the model.
+
+    >>> from biomux.engine.query import Query
+    >>> finds_entities(Query()), finds_entities(Query(tasks=["classes", "pairs:biosses"]))
+    (True, False)
+    """
+    others = (CLASSES, PAIRS, QUESTIONS)
+    return query.tasks is None or any(name.partition(":")[0] not in others for name in query.tasks)
+
+
+def describe(asking: Sequence[Task], types: Sequence[str]) -> str:
     """What a model finds, in words, for the error that it lacks something else.
 
     >>> describe((), ("gene", "chemical"))
@@ -158,7 +183,7 @@ def describe(asking: Sequence[Asking], types: Sequence[str]) -> str:
 
 def resolved(
     query: Query,
-    asking: Sequence[Asking],
+    asking: Sequence[Task],
     *,
     types: Sequence[str],
     own: Sequence[str],
@@ -190,7 +215,7 @@ def resolved(
     return asked, replace(query, threshold=rest or None)
 
 
-def names_of(task: Asking) -> tuple[str, ...]:
+def names_of(task: Task) -> tuple[str, ...]:
     """The relation types or classes that a task gives out, for which a threshold may be given: not that there is none."""
     group = group_of(task)
     if group == QUESTIONS or task.objective == "mean-squared-error":
@@ -198,7 +223,7 @@ def names_of(task: Asking) -> tuple[str, ...]:
     return task.labels[1:] if group == RELATIONS else task.labels
 
 
-def _chosen(query: Query, asking: Sequence[Asking], types: Sequence[str]) -> tuple[bool, tuple[Asking, ...]]:
+def _chosen(query: Query, asking: Sequence[Task], types: Sequence[str]) -> tuple[bool, tuple[Task, ...]]:
     """Whether entities are found, and the other heads: those that are named, or all that need no second text."""
     tags = bool(types)
     known = groups(asking, tags=tags)
@@ -211,8 +236,13 @@ def _chosen(query: Query, asking: Sequence[Asking], types: Sequence[str]) -> tup
         wanted = [group for group in known if group not in (PAIRS, QUESTIONS)]
     by_name = {task.name: task for task in asking if group_of(task) is not None}
     for name in wanted:
-        if name not in known and name not in by_name:
-            raise _missing(name, known, by_name, describe(asking, types))
+        group, _, head = name.rpartition(":")
+        if group in known and head not in known[group]:
+            hint = did_you_mean(head, known[group])
+            raise UsageError("BX001", f"no head for {group} is called {head!r}", hint=hint)
+        if group not in known and name not in known and name not in by_name:
+            raise _missing(group or name, known, by_name, describe(asking, types))
+    wanted = [name.rpartition(":")[2] for name in wanted]
     others = tuple(task for task in by_name.values() if task.name in wanted or group_of(task) in wanted)
     needed = ENTITIES in wanted or any(group_of(task) == RELATIONS for task in others)
     return tags and needed and not query.keep_entities, others
@@ -235,7 +265,7 @@ def _must_be_known(given: Mapping[str, float] | None, names: Iterable[str], type
 
 
 def _by_precision(
-    precision: float | None, others: Sequence[Asking], curves: Mapping[Source, Curve]
+    precision: float | None, others: Sequence[Task], curves: Mapping[Source, Curve]
 ) -> tuple[dict[Source, float], tuple[str, ...]]:
     """Thresholds that reached a precision on development data. A type that never did, or was not measured, is left out."""
     floors: dict[Source, float] = {}

@@ -108,6 +108,8 @@ FORMATS: dict[str, str] = {
     "rct": "biomux.formats.rct",
     "relation-tsv": "biomux.formats.relation_tsv",
     "pairs": "biomux.formats.pairs",
+    "pairs-tsv": "biomux.formats.pairs_tsv",
+    "pairs-csv": "biomux.formats.pairs_csv",
     "csv": "biomux.formats.csv_table",
     "tsv": "biomux.formats.tsv_table",
     "bioc-xml": "biomux.formats.bioc_xml",

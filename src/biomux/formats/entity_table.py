@@ -42,10 +42,10 @@ def _rows(documents: Iterable[Document], on_loss: Callable[[Loss], None]) -> Ite
             head, identifiers = span.head or "", ";".join(span.identifiers)
             mention = document.mention(span)
             cells = (document.id, span.start, span.end, span.type, mention, score, head, identifiers)
-            yield [_cell(str(cell)) for cell in cells]
+            yield [one_line(str(cell)) for cell in cells]
 
 
-def _cell(text: str) -> str:
+def one_line(text: str) -> str:
     """Text on one line, without anything that a terminal would obey."""
     if text.isprintable():
         return text

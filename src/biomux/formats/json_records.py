@@ -69,7 +69,7 @@ def read(
     id: str | None = None,
 ) -> Iterator[Document]:
     """A document an object."""
-    for number, value in _objects(source, on_error):
+    for number, value in objects(source, on_error):
         where = f"{source.name}:{number}"
         try:
             if not isinstance(value, dict):
@@ -83,7 +83,8 @@ def read(
         yield found
 
 
-def _objects(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, Any]]:
+def objects(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, Any]]:
+    """What stands on each line, in the array, or in the whole file, with its place."""
     head = source.head().removeprefix(_BOM).lstrip()
     if head.startswith(b"["):
         yield from items(source, on_error=on_error)

@@ -1,6 +1,6 @@
-"""Pairs of texts with a label or a score, one a row: TSV without quoting, or CSV quoted as RFC 4180 says.
+"""Pairs of texts with a label or a score, one a row: TSV without quoting, CSV quoted as RFC 4180 says, or JSON objects.
 
-Columns are found by the names in the header:
+Columns are found by the names in the header, those of objects (a line each, or an array) by their keys:
 
 | column | names | goes to |
 |---|---|---|
@@ -10,7 +10,7 @@ Columns are found by the names in the header:
 | `score` | score, similarity | `Label("similarity", value)`, or the value of the label if both are given |
 | `id` | id, pair_id, pairID, index | `Document.id` |
 
-That covers BIOSSES and the other BLUE and BLURB pairs, MedNLI as a table, and HealthVer's CSV. Other columns go to `metadata` as strings.
+That covers BIOSSES and the other BLUE and BLURB pairs, MedNLI as a table, and HealthVer's CSV. Other columns go to `metadata` as strings, other keys as they are.
 An empty label or score cell means none. Without a header, two columns are text and pair, three are text, pair and label, and
 four are `dr_id`, text, pair and label (medical question pairs). Options name columns, by header or by position counted from 0, and
 settle `header` and `delimiter` where guessing is not wanted. A document without an id column is called `<stem>:<n>`, n counted
@@ -28,6 +28,7 @@ from biomux.errors import FormatError, UsageError
 from biomux.formats._delimited import cell, csv_line, first_rows, rows, tsv_line
 from biomux.formats._format import Feature, Format, Loss, report_losses, stop
 from biomux.formats._joined_text import report_label_parts
+from biomux.formats._pair_json import is_json, number_of, read_json, sniff_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -75,6 +76,9 @@ def read(
 ) -> Iterator[Document]:
     """A document a row."""
     asked = {"text": text, "pair": pair, "label": label, "score": score, "id": id}
+    if is_json(source.head()):
+        yield from read_json(source, asked, NAMES, on_error=on_error)
+        return
     table = rows(source, delimiter=delimiter or _delimiter(source.head()))
     first = next(table, None)
     if first is None:
@@ -106,7 +110,9 @@ def write(
 
 
 def _sniff(name: str, head: bytes) -> bool:
-    if name.endswith((".json", ".jsonl", ".xml")) or head.lstrip()[:1] in (b"<", b"{", b"["):
+    if is_json(head):
+        return sniff_json(head, NAMES)
+    if name.endswith((".json", ".jsonl", ".xml")) or head.lstrip()[:1] == b"<":
         return False
     table = first_rows(head, delimiter=_delimiter(head))
     if not table:
@@ -198,7 +204,7 @@ def _document(columns: _Columns, row: list[str], width: int, default_id: str, wh
         )
     at = columns.at
     label = row[at["label"]] if "label" in at else ""
-    score = _number(row[at["score"]], where) if "score" in at else None
+    score = number_of(row[at["score"]], where) if "score" in at else None
     labels = (Label(label or SIMILARITY, value=score),) if label or score is not None else ()
     return Document(
         row[at["id"]] if "id" in at else default_id,
@@ -207,20 +213,6 @@ def _document(columns: _Columns, row: list[str], width: int, default_id: str, wh
         labels=labels,
         metadata={key: row[n] for key, n in columns.rest.items() if row[n]},
     )
-
-
-def _number(text: str, where: str) -> float | None:
-    if not text.strip():
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise FormatError(
-            "BX113", f"the score must be a number such as 2.5, got {text!r}", where=where, hint="correct it"
-        )
-    return number
 
 
 def _metadata_columns(document: Document) -> list[str]:
@@ -269,7 +261,7 @@ def _line(cells: list[str] | list[str | None], document: str, delimiter: str) ->
 
 FORMAT = Format(
     name="pairs",
-    title="pairs of texts, TSV or CSV",
+    title="pairs of texts, TSV, CSV or JSON objects",
     suffixes=(".pairs.csv",),
     holds=HOLDS,
     sniff=_sniff,

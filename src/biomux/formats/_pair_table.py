@@ -1,0 +1,98 @@
+"""Tables of pairs with what heads say about them, a row each: what `pairs-tsv` and `pairs-csv` are written as.
+
+Columns depend on all documents (which heads answered, which metadata there are), so rows wait in a temporary file until the last one is known.
+"""
+
+from __future__ import annotations
+
+import json
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux.errors import FormatError
+from biomux.formats._delimited import csv_line
+from biomux.formats._format import Feature, Loss, features
+from biomux.formats.entity_table import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.document import Document, Label
+
+HOLDS: frozenset[Feature] = frozenset({"labels", "pair"})
+SAID: frozenset[Feature] = frozenset({"spans", "relations", "questions"})
+"""What is said of a document beside its labels: told as lost."""
+FIRST = ("id", "text", "pair")
+IN_MEMORY = 1 << 22
+"""Bytes of rows that wait in memory; more go to a temporary file."""
+
+
+def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """Tab-separated, without quoting; signs that do not print are escapes."""
+    stream.writelines(
+        "\t".join(one_line(cell or "") for cell in row).encode("utf-8", "backslashreplace") + b"\n"
+        for _, row in _rows(documents, on_loss)
+    )
+
+
+def write_csv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """Comma-separated, quoted where needed; texts as they are."""
+    stream.writelines(csv_line(row, document) for document, row in _rows(documents, on_loss))
+
+
+def _rows(documents: Iterable[Document], on_loss: Callable[[Loss], None]) -> Iterator[tuple[str, list[str | None]]]:
+    """The header, then a row a document, each with the document's id."""
+    own: dict[str, None] = {}
+    said: dict[str, None] = {}
+    with SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
+        for document in documents:
+            answers = _answers(document, on_loss)
+            kept = _kept(document, answers, on_loss)
+            own.update(dict.fromkeys(kept))
+            said.update(dict.fromkeys(answers))
+            row = [document.id, document.text, document.pair, kept, answers]
+            waiting.write(json.dumps(row).encode() + b"\n")
+        own = {name: None for name in own if name not in said}
+        yield "", [*FIRST, *own, *said]
+        waiting.seek(0)
+        for line in waiting:
+            name, text, pair, kept, answers = json.loads(line)
+            yield name, [name, text, pair, *map(kept.get, own), *map(answers.get, said)]
+
+
+def _answers(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, str]:
+    """Column → cell of each label: under `label` or, of a number, its name; a head's under the head's name, its score beside it."""
+    if document.pair is None:
+        raise FormatError(
+            "BX120", "pairs need a second text", where=f"document {document.id!r}", hint="write to jsonl instead"
+        )
+    for feature, count in features(document).items():
+        if feature in SAID:
+            on_loss(Loss(document.id, feature, count))
+    cells: dict[str, list[str]] = {}
+    for label in document.labels:
+        if label.start is not None:
+            on_loss(Loss(document.id, "label places", detail="a row is about the whole pair"))
+        name = label.head or ("label" if label.value is None else label.name)
+        cells.setdefault(name, []).append(_cell(label))
+        if label.score is not None:
+            cells.setdefault(f"{name}_score", []).append(f"{label.score:.4f}")
+    return {name: "; ".join(found) for name, found in cells.items()}
+
+
+def _cell(label: Label) -> str:
+    return label.name if label.value is None else f"{label.value:.4f}"
+
+
+def _kept(document: Document, taken: Iterable[str], on_loss: Callable[[Loss], None]) -> dict[str, str]:
+    """The metadata that a cell can hold, but none that has the name of a column."""
+    kept = {
+        name: str(value)
+        for name, value in document.metadata.items()
+        if isinstance(value, str | int | float) and name not in (*FIRST, *taken)
+    }
+    lost = document.metadata.keys() - kept.keys()
+    if lost:
+        detail = f"not text, or the name of a column: {', '.join(sorted(map(str, lost))[:5])}"
+        on_loss(Loss(document.id, "metadata", len(lost), detail))
+    return kept
