@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import tiny
+from hypothesis import given
+from hypothesis import strategies as st
 
 from biomux.document import Argument, Document, Relation, Span
+from biomux.tasks import restored
+from biomux.tasks.conformance import check_task
 from biomux.tasks.examples import make
 from biomux.tasks.relation import Relations, _with_ids
 
@@ -171,3 +176,93 @@ def test_mentions_without_an_id_get_free_ones_in_order() -> None:
     assert [span.id for span in _with_ids(document)[0].spans] == ["T2", "T1", "T3", "T4", "T5"]
     nameless = replace(document, spans=tuple(replace(span, id=None) for span in spans))
     assert [span.id for span in _with_ids(nameless)[0].spans] == ["T1", "T2", "T3", "T4", "T5"]
+
+
+ENTITY = Relations.of_documents(
+    "re", [DOCUMENT], types=("down", "up"), first="chemical", second="gene", entities={"gene": ("GENE-Y", "GENE-N")}
+)
+
+
+def test_arguments_are_entity_types_that_corpora_name_otherwise() -> None:
+    assert (ENTITY.first, ENTITY.second, ENTITY.entities) == (
+        ("chemical",),
+        ("gene",),
+        (("gene", ("GENE-Y", "GENE-N")),),
+    )
+    asked = [row.note[0] for row in tiny.inputs(ENTITY, DOCUMENT, limit=60)]
+    assert [(left.id, right.id) for left, right in asked] == [("T1", "T3"), ("T2", "T3"), ("T4", "T5")]
+    plain = {"CHEMICAL": "Chemical", "GENE-Y": "gene", "GENE-N": "Gene"}
+    tagged = replace(DOCUMENT, spans=tuple(replace(span, type=plain[span.type]) for span in DOCUMENT.spans))
+    rows = [tiny.inputs(ENTITY, one, limit=60) for one in (DOCUMENT, tagged)]
+    assert [one.tokens.ids.tolist() for one in rows[0]] == [one.tokens.ids.tolist() for one in rows[1]]
+    found = replace(tagged, relations=tuple(replace(one, head="re") for one in tagged.relations))
+    assert ENTITY.evaluate([DOCUMENT], [found]).value == 1.0  # the same places, by the types of a tagger
+
+
+def test_one_mention_that_two_heads_found_is_not_linked_with_itself() -> None:
+    spans = (Span(0, 7, "chemical", head="a"), Span(0, 7, "Chemical", head="b"), Span(12, 17, "chemical", head="a"))
+    task_ = Relations("ddi", ("int",), first=("chemical",), second=("chemical",))
+    rows = tiny.inputs(task_, Document("1", TEXT, spans=spans), limit=60)
+    assert [[span.start for span in row.note[0]] for row in rows] == [[0, 12], [0, 12]]
+
+
+@pytest.mark.parametrize("variant", ["replace", "markers", "one-pass"])
+@pytest.mark.parametrize(("distance", "pairs", "far"), [(0, 3, 3), (1, 6, 0), (5, 6, 0)])
+def test_pairs_of_neighbouring_sentences_are_asked_about_on_request(
+    variant: str, distance: int, pairs: int, far: int
+) -> None:
+    chosen = replace(task(variant), distance=distance)
+    made = make(chosen, [DOCUMENT], tiny.tokenizer(), limit=60)
+    assert made.counts["pairs"] == pairs
+    assert made.counts["pairs of mentions too far apart"] == far
+    assert made.counts["relations not asked about"] == (0 if distance else 1)
+    check_task(chosen, [DOCUMENT], tiny.tokenizer())
+    bare = chosen.bare(DOCUMENT)
+    logits = [np.eye(3, dtype=np.float32)[example.labels["re"].values] * 9 for example in made.examples]
+    found = chosen.decode(bare, tiny.inputs(chosen, bare, limit=60), logits)
+    assert chosen.evaluate([DOCUMENT], [found]).figures["recall"] == (1.0 if distance else 0.5)
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=6), st.integers(0, 3))
+def test_pairs_that_are_left_out_are_counted(sentences_: list[list[str]], distance: int) -> None:
+    """Each letter is a mention of that type in its sentence; pairs of a and b are asked about."""
+    text = ""
+    spans: list[Span] = []
+    ranges: list[tuple[int, int]] = []
+    for number, letters in enumerate(sentences_):
+        begin = len(text)
+        for letter in letters:
+            spans.append(Span(len(text), len(text) + 1, letter, id=f"{number}:{len(spans)}"))
+            text += f"{letter} "
+        text += ". "
+        ranges.append((begin, len(text) - 1))
+    document = Document("1", text, sentences=tuple(ranges), spans=tuple(spans))
+    chosen = Relations("re", ("x",), "one-pass", first=("a",), second=("b",), distance=distance)
+    counts = Counter[str]()
+    asked = [pair for row in chosen.inputs(document, tiny.tokenizer(), limit=4000, counts=counts) for pair in row.note]
+    both = [(left, right) for left in spans for right in spans if (left.type, right.type) == ("a", "b")]
+    near = [pair for pair in both if abs(number_of(pair[0]) - number_of(pair[1])) <= distance]
+    assert sorted(asked, key=repr) == sorted(near, key=repr)
+    assert counts["pairs of mentions too far apart"] == len(both) - len(near)
+
+
+def number_of(span: Span) -> int:
+    return int((span.id or "").partition(":")[0])
+
+
+def test_a_distance_below_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="distance must be 0 sentences or more, got -1"):
+        Relations.of_documents("re", [DOCUMENT], distance=-1)
+
+
+def test_a_task_that_an_older_run_wrote_down_is_restored() -> None:
+    told = {
+        "kind": "relation",
+        "name": "re",
+        "types": ["up"],
+        "variant": "markers",
+        "first": ["A"],
+        "second": [],
+        "tags": [],
+    }
+    assert restored(told) == Relations("re", ("up",), "markers", first=("A",))

@@ -14,7 +14,6 @@ from biomux.document import Document, Span
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.recipes.schema import HeadSettings, Loop
-from biomux.tasks.tagging import Tagging
 from biomux.training import loop
 from biomux.training.build import make_examples, make_head
 from biomux.training.encoders.transformer import Transformer
@@ -94,9 +93,7 @@ def run(
 
 
 def annotator(network: Model, tasks: Sequence[Any]) -> Annotator:
-    taggers = tuple(task for task in tasks if isinstance(task, Tagging))
-    asking = tuple(task for task in tasks if not isinstance(task, Tagging))
-    return Annotator(TorchSession(network), tiny.tokenizer(), SPECIALS, taggers, limit=LIMIT, asking=asking)
+    return Annotator.of_tasks(TorchSession(network), tiny.tokenizer(), SPECIALS, tasks, limit=LIMIT)
 
 
 def moved(before: Mapping[str, Any], network: Model) -> set[str]:

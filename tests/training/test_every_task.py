@@ -155,7 +155,7 @@ def test_a_task_is_learned(tmp_path: Path, name: str) -> None:
     assert scores.value >= least, scores
 
 
-def test_mentions_first_then_relations_between_those_found(tmp_path: Path) -> None:
+def test_relations_between_the_mentions_that_the_same_pass_found(tmp_path: Path) -> None:
     tasks: list[Any] = [Tagging("ner", ("Chemical", "Disease")), Relations("re", ("treats",), "one-pass")]
     documents = relations()
     network = small.model(tasks, {"re": HeadSettings(kind="pair-of-spans")})
@@ -165,7 +165,21 @@ def test_mentions_first_then_relations_between_those_found(tmp_path: Path) -> No
             tmp_path, network, small.plan("one-task", tasks), made, epochs=20, learning_rate=5e-3, batch_tokens=200
         )
     )
+    passes: list[int] = []
+    network.encoder.register_forward_hook(lambda *_: passes.append(1))
     annotator = small.annotator(network, tasks)
     bare = [Document(one.id, one.text) for one in documents]
-    found = list(annotator.answer(annotator.annotate(bare)))
+    tagged = list(annotator.annotate(bare, tasks=["entities"]))
+    alone = len(passes)
+    found = list(annotator.annotate(bare))
+    assert len(passes) == 2 * alone
     assert tasks[1].evaluate(documents, found).value > 0.9
+    again = list(annotator.answer(tagged))
+    assert len(passes) > 2 * alone
+    for one, other in zip(found, again, strict=True):
+        assert [(link.type, link.arguments) for link in one.relations] == [
+            (link.type, link.arguments) for link in other.relations
+        ]
+        assert [link.score for link in one.relations] == pytest.approx(
+            [link.score for link in other.relations], abs=1e-4
+        )

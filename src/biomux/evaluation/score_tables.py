@@ -35,6 +35,8 @@ def tables(column: Mapping[str, Any], *, bins: bool = True) -> list[tuple[str, T
         made.append(("answers", answer_table(column["answers"])))
     if "confidence" in column.get("spans", {}):
         made.append(("confidence", confidence_table(column["spans"]["confidence"], bins=bins)))
+    if not made and "main" in column:
+        made.append(("main figure", main_table([column])))
     return made
 
 
