@@ -77,6 +77,13 @@ def test_a_job_that_is_given_up_gives_its_tokens_back() -> None:
     assert (queue.tokens, len(queue), ended) == (0, 0, [left])
 
 
+def test_a_job_without_documents_is_done_at_once() -> None:
+    ended: list[Job] = []
+    queue = JobQueue(100, batch=20)
+    queue.put(job(ended=ended))
+    assert (len(ended), len(queue)) == (1, 0)
+
+
 def test_a_closed_queue_takes_nothing_more_and_hands_out_what_waits() -> None:
     queue = JobQueue(100, batch=20)
     queue.put(job(20, 20))

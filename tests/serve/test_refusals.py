@@ -24,16 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROUTES = (
-    "/",
-    "/annotate",
-    "/info",
-    "/health",
-    "/ready",
-    "/metrics",
-    "/docs",
-    "/openapi.json",
-    "/nowhere",
-    "/annotate/",
+    *("/", "/page/main.js", "/annotate", "/info", "/health", "/ready", "/metrics", "/docs", "/openapi.json"),
+    *("/setup", "/predict", "/webhook", "/nowhere", "/annotate/"),
 )
 VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "BREW")
 

@@ -89,6 +89,7 @@ def command(
     """Serve a bundle over HTTP, with a page to try it in the browser.
 
     POST /annotate takes texts and answers as biomux annotate does, in JSON, BioC, PubTator, brat and more; / is a page for the browser, and /docs describes all addresses. Requests that come at the same time are computed together; each gets the answer that it would get alone.
+    Label Studio can use the service as its ML backend.
 
     Every option is also an environment variable: --max-body is BIOMUX_SERVE_MAX_BODY. The log, one JSON object per line and without any
     text, goes to standard output. SIGTERM and Ctrl-C finish the requests that have come, and then end with exit code 0; SIGHUP loads the

@@ -130,6 +130,13 @@ def written(documents: Sequence[Document], format: str, *, one: bool) -> Answer:
     return Answer(content, shape.media + charset, dict(tally.counts))
 
 
+def of_json(value: object) -> Answer:
+    """A value as JSON."""
+    import orjson
+
+    return Answer(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE), "application/json", {})
+
+
 def _range(part: str) -> tuple[str, str | None, float] | None:
     """A media range of `Accept`: its type, its profile and its quality."""
     media, *parameters = [piece.strip() for piece in part.split(";")]

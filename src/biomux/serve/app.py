@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -14,26 +13,20 @@ from starlette.responses import Response
 
 import biomux
 from biomux.errors import BiomuxError, ServeError
-from biomux.serve import answers, bodies, docs_page, page_files, questions, replies
-from biomux.serve.edge import Edge, Note
+from biomux.serve import answers, bodies, docs_page, label_studio, page_files, questions, replies
+from biomux.serve.asking import Prepared, answer, note_of, service_of
+from biomux.serve.edge import Edge
 from biomux.serve.metrics import MEDIA
-from biomux.serve.questions import AnnotateQuestion, Question
+from biomux.serve.questions import AnnotateQuestion
 from biomux.serve.service import ClientLeftError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator
 
     from starlette.types import ASGIApp
 
-    from biomux.document import Document
     from biomux.serve.model import Model
     from biomux.serve.service import Service
-    from biomux.serve.work import Work
-
-Result = TypeVar("Result")
-
-SMALL = 4_000
-"""Bytes that are parsed and written on the event loop itself; more goes to a thread."""
 
 LEFT = 499
 """The status in the log of a request whose client has left."""
@@ -61,12 +54,7 @@ def build(service: Service) -> ASGIApp:
     app.exception_handler(ClientLeftError)(_on_left)
     app.exception_handler(HTTPException)(_on_http)
     app.exception_handler(Exception)(_on_bug)
-    app.post(
-        "/annotate",
-        response_class=Response,
-        openapi_extra=docs_page.body(AnnotateQuestion),
-        responses=docs_page.ANSWERS | docs_page.REFUSALS,
-    )(annotate)
+    app.post("/annotate", **docs_page.asking(AnnotateQuestion))(annotate)
     app.get("/info")(info)
     app.get("/health")(health)
     app.get("/ready")(ready)
@@ -74,6 +62,7 @@ def build(service: Service) -> ASGIApp:
     app.get("/docs", response_class=Response, responses=docs_page.HTML)(docs)
     app.get("/", include_in_schema=False)(page)
     app.get("/page/{name}", include_in_schema=False)(page_file)
+    label_studio.add(app)
     whole: ASGIApp = Edge(app, service)
     if service.settings.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
@@ -93,24 +82,34 @@ async def annotate(request: Request) -> Response:
 
     Give one of `text`, `texts`, `documents` and `content`. The answer about a text is the same bytes whatever else the service computes.
     """
-    return await answer(request, AnnotateQuestion, lambda question: question.work())
+
+    def prepare(body: bytes, model: Model) -> Prepared:
+        del model
+        question = questions.checked(bodies.parse(body), AnnotateQuestion)
+        shape = answers.chosen(question.format, request.headers.get("accept"))
+        work = question.work()
+        documents = questions.documents(question, most=service_of(request).settings.max_documents)
+        one = question.text is not None
+        return Prepared(documents, work, lambda done: answers.written(done, shape, one=one))
+
+    return await answer(request, prepare)
 
 
 async def info(request: Request) -> dict[str, Any]:
     """The bundle: its card, types with their thresholds and calibration, heads; the limits and formats of this service."""
-    service = _service(request)
+    service = service_of(request)
     known = {"answers": list(answers.SHAPES), "content": list(questions.FILES)}
     return {**service.model.info(), "limits": service.settings.limits(), "formats": known}
 
 
 async def health() -> dict[str, str]:
     """Whether the process answers at all."""
-    return {"status": "UP"}
+    return {"status": "UP", "model_class": "Biomux"}
 
 
 async def ready(request: Request) -> dict[str, str]:
     """Whether the model answers: 503 while the service stops."""
-    service = _service(request)
+    service = service_of(request)
     if not service.ready:
         raise ServeError("BX810", "the service is not ready", hint="ask again later")
     return {"status": "ready", "model": service.model.version}
@@ -118,7 +117,7 @@ async def ready(request: Request) -> dict[str, str]:
 
 async def metrics(request: Request) -> Response:
     """Counts for Prometheus."""
-    service = _service(request)
+    service = service_of(request)
     service.metrics.observe(service.queue)
     return Response(await asyncio.to_thread(service.metrics.text), headers={"content-type": MEDIA})
 
@@ -138,76 +137,10 @@ async def page_file(name: str) -> Response:
     return page_files.reply(name)
 
 
-Asked = TypeVar("Asked", bound=Question)
-
-
-async def answer(request: Request, kind: type[Asked], work_of: Callable[[Asked], Work]) -> Response:
-    """From a request to its answer: read the body, make documents, wait for the lanes, write."""
-    service, note = _service(request), _note(request)
-    if refusal := service.queue.full():
-        raise refusal
-    body = await service.bodies.read(request)
-    note.bytes_in = len(body)
-    try:
-        model = service.model
-
-        def prepare() -> tuple[Asked, str, Work, list[Document], list[int]]:
-            question = questions.checked(bodies.parse(body), kind)
-            shape = answers.chosen(question.format, request.headers.get("accept"))
-            work = work_of(question)
-            work.check(model.annotator)
-            found = questions.documents(question, most=service.settings.max_documents)
-            return question, shape, work, found, count(model, found, most=service.settings.queue_tokens)
-
-        question, shape, work, documents, tokens = await _off_loop(len(body), prepare)
-        note.documents, note.tokens = len(documents), sum(tokens)
-        note.job = await service.ask(model, work, documents, tokens, partial(_gone, request))
-        done = [document for document in note.job.done if document is not None]
-        one = question.text is not None
-        written = await _off_loop(len(body), lambda: answers.written(done, shape, one=one))
-    finally:
-        service.bodies.release(body)
-    headers = {"x-biomux-model": model.version}
-    if written.not_held:
-        headers["x-biomux-not-held"] = ", ".join(f"{name}={number}" for name, number in written.not_held.items())
-    return Response(written.content, media_type=written.media, headers=headers)
-
-
-def count(model: Model, documents: Sequence[Document], *, most: int) -> list[int]:
-    """The tokens of each document. Counting ends, and the rest counts as nothing, where all together are more than `most`."""
-    found = [0] * len(documents)
-    total = 0
-    for place, document in enumerate(documents):
-        found[place] = model.tokens(document.text, most=most - total)
-        total += found[place]
-        if total > most:
-            break
-    return found
-
-
-async def _off_loop(size: int, function: Callable[[], Result]) -> Result:
-    return function() if size <= SMALL else await asyncio.to_thread(function)
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
-
-
-def _note(request: Request) -> Note:
-    note: Note = request.state.note
-    return note
-
-
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, BiomuxError)
-    _note(request).code = error.code
-    headers = replies.headers(error, retry_after=_service(request).lanes.retry_after())
+    note_of(request).code = error.code
+    headers = replies.headers(error, retry_after=service_of(request).lanes.retry_after())
     return Response(replies.body(error), replies.status(error), headers=headers, media_type=replies.JSON)
 
 
@@ -221,12 +154,12 @@ async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = "method" if error.status_code == 405 else "address"
     told = ServeError("BX808", f"there is no such {what}", hint="/docs lists all addresses")
-    _note(request).code = told.code
+    note_of(request).code = told.code
     return Response(replies.body(told), error.status_code, headers=error.headers, media_type=replies.JSON)
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:
     """Starlette raises the error again after this answer, and the edge logs it."""
     del error
-    _note(request).code = "BX811"
+    note_of(request).code = "BX811"
     return Response(replies.body(replies.bug()), 500, media_type=replies.JSON)

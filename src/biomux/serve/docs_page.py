@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import Response
+
 from biomux.serve import replies
 from biomux.serve.answers import SHAPES
 
@@ -53,6 +55,10 @@ ANSWERS: Responses = {
         "content": {shape.media: {} for shape in SHAPES.values()},
     }
 }
+OBJECT: Responses = {
+    status: {"description": "What Label Studio expects.", "content": {replies.JSON: {"schema": {"type": "object"}}}}
+    for status in (200, 201)
+}
 METRICS: Responses = {200: {"description": "Prometheus text.", "content": {"text/plain": {}}}}
 HTML: Responses = {200: {"description": "A page.", "content": {"text/html": {}}}}
 
@@ -61,6 +67,16 @@ def body(model: type[BaseModel]) -> dict[str, Any]:
     """The body of a route in OpenAPI."""
     content = {replies.JSON: {"schema": model.model_json_schema()}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def asking(model: type[BaseModel]) -> dict[str, Any]:
+    """What FastAPI is told of a route that answers in many formats."""
+    return {"response_class": Response, "openapi_extra": body(model), "responses": ANSWERS | REFUSALS}
+
+
+def any_body() -> dict[str, Any]:
+    """A body that may be any JSON object."""
+    return {"requestBody": {"required": True, "content": {replies.JSON: {"schema": {"type": "object"}}}}}
 
 
 def render(description: Mapping[str, Any]) -> str:

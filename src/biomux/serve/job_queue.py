@@ -132,9 +132,12 @@ class JobQueue:
             if refusal := self.full(sum(job.tokens)):
                 raise refusal
             job.entered = time.perf_counter()
-            self._jobs.append(job)
-            self.tokens += sum(job.tokens)
-            self._changed.notify()
+            if job.documents:
+                self._jobs.append(job)
+                self.tokens += sum(job.tokens)
+                self._changed.notify()
+                return
+        job.end()
 
     def discard(self, job: Job, error: BaseException | None = None) -> None:
         """End a job that nobody waits for; documents of it that are being computed go nowhere."""

@@ -105,19 +105,22 @@ def documents(question: Question, *, most: int) -> list[Document]:
         raise ServeError("BX802", f"give one of text, texts, documents and content, got {said}")
     if question.from_ is not None and question.content is None:
         raise ServeError("BX802", "from: it is for content, which is not given")
-    size = len(question.texts or question.documents or ())
-    if size <= most:
-        found = list(islice(_documents(question), most + 1))
-        size = len(found)
+    must_be_few(len(question.texts or question.documents or ()), most)
+    found = list(islice(_documents(question), most + 1))
+    must_be_few(len(found), most)
+    if not found:
+        raise ServeError("BX802", "there is no document in the request", hint="give at least one text")
+    return found
+
+
+def must_be_few(size: int, most: int) -> None:
+    """An error if a request has more documents than it may."""
     if size > most:
         raise ServeError(
             "BX803",
             f"there are more than {most:,} documents",
             hint="send several smaller requests, or start the service with a higher --max-documents",
         )
-    if not found:
-        raise ServeError("BX802", "there is no document in the request", hint="give at least one text")
-    return found
 
 
 def _documents(question: Question) -> Iterable[Document]:

@@ -1,0 +1,99 @@
+"""From a request to its answer, whatever the route: read the body, make documents, wait for the lanes, write."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from starlette.requests import Request
+
+    from biomux.document import Document
+    from biomux.serve.answers import Answer
+    from biomux.serve.edge import Note
+    from biomux.serve.model import Model
+    from biomux.serve.service import Service
+    from biomux.serve.work import Work
+
+Result = TypeVar("Result")
+
+SMALL = 4_000
+"""Bytes that are parsed and written on the event loop itself; more goes to a thread."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a request asks for: work to be done with documents, and how they are written then."""
+
+    documents: Sequence[Document]
+    work: Work
+    write: Callable[[Sequence[Document]], Answer]
+
+
+async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) -> Response:
+    """The answer to a request, whose body `prepare` understands. The model is the one that is in use when the request comes."""
+    service, note = service_of(request), note_of(request)
+    if refusal := service.queue.full():
+        raise refusal
+    body = await service.bodies.read(request)
+    note.bytes_in = len(body)
+    try:
+        model = service.model
+
+        def understand() -> tuple[Prepared, list[int]]:
+            asked = prepare(body, model)
+            asked.work.check(model.annotator)
+            return asked, count(model, asked.documents, most=service.settings.queue_tokens)
+
+        asked, tokens = await off_loop(len(body), understand)
+        note.documents, note.tokens = len(asked.documents), sum(tokens)
+        note.job = await service.ask(model, asked.work, asked.documents, tokens, partial(_gone, request))
+        done = [document for document in note.job.done if document is not None]
+        written = await off_loop(len(body), lambda: asked.write(done))
+    finally:
+        service.bodies.release(body)
+    headers = {"x-biomux-model": model.version}
+    if written.not_held:
+        headers["x-biomux-not-held"] = ", ".join(f"{name}={number}" for name, number in written.not_held.items())
+    return Response(written.content, media_type=written.media, headers=headers)
+
+
+def count(model: Model, documents: Sequence[Document], *, most: int) -> list[int]:
+    """The tokens of each document, with its pair and its questions. Counting ends where all together are more than `most`."""
+    found = [0] * len(documents)
+    total = 0
+    for place, document in enumerate(documents):
+        for text in (document.text, document.pair, *(question.text for question in document.questions)):
+            found[place] += model.tokens(text or "", most=most - total)
+        total += found[place]
+        if total > most:
+            break
+    return found
+
+
+async def off_loop(size: int, function: Callable[[], Result]) -> Result:
+    """What a function gives, called in a thread if there is much to do."""
+    return function() if size <= SMALL else await asyncio.to_thread(function)
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request came to."""
+    service: Service = request.app.state.service
+    return service
+
+
+def note_of(request: Request) -> Note:
+    """What is noted of a request."""
+    note: Note = request.state.note
+    return note
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
