@@ -294,6 +294,16 @@ CODES: dict[str, Entry] = {
         "A loss names a layer that one of them does not have, attention maps have different numbers of heads, or there is no teacher.",
         "Name layers that both have, and give the student as many attention heads as its teacher.",
     ),
+    "BX451": Entry(
+        "a teacher may have learned from text that its student holds out",
+        "The teacher was trained without leaving out the development and test parts that the student is scored on, or it is a bundle, which does not say what it left out.",
+        "Train the teacher with the same `hold_out` and `leaks: filter`; or, for a bundle whose training you know, set teacher.unchecked to true.",
+    ),
+    "BX452": Entry(
+        "a teacher cannot teach a task",
+        "It has no head for the task, its head has other labels, or its answers cannot be learned word by word, as those of a conditional random field cannot.",
+        "Name the head in teacher.heads, or take a teacher that was trained on the same labels with a linear, two-layer or BiLSTM head.",
+    ),
     "BX501": Entry(
         "there is no bundle",
         "The name or path does not lead to a bundle, or this installation came without one.",

@@ -77,7 +77,7 @@ def test_a_system_of_several_recipes_and_one_with_the_encoder_of_another(tmp_pat
         f"stl.stl-{kind}.seed-1" for kind in ("cell-line", "tissue", "strain")
     ]
     frozen = members["frozen2.seed-1"]
-    assert frozen.after == "stl.stl-cell-line.seed-1"
+    assert frozen.after == ("stl.stl-cell-line.seed-1",)
     assert frozen.recipe.model.encoder.run == str(tmp_path / "runs" / "stl.stl-cell-line.seed-1")
     assert len({member.recipe.hold_out for member in members.values()}) == 1
 

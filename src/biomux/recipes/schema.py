@@ -157,7 +157,7 @@ class LexicalSettings(Section):
     recurrent: bool = True
 
 
-ENCODERS = ("transformer", "bilstm", "convolution", "lexical", "random")
+ENCODERS = ("transformer", "bilstm", "convolution", "lexical", "shaped", "random")
 
 
 def _known_encoder(kind: str) -> str:
@@ -167,10 +167,23 @@ def _known_encoder(kind: str) -> str:
     return kind
 
 
+class ShapeSettings(Section):
+    """The shape of a transformer with random weights. `bottleneck` is MobileBERT's width inside a layer and of its embeddings."""
+
+    family: Literal["bert", "distilbert", "mobilebert"] = "bert"
+    layers: Annotated[int, Field(ge=1)]
+    width: Annotated[int, Field(ge=1)]
+    heads: Annotated[int, Field(ge=1)]
+    feed_forward: Annotated[int, Field(ge=1)]
+    bottleneck: Annotated[int, Field(ge=1)] = 128
+
+
 class EncoderSettings(Section):
     """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with; with `bundle`, those of a bundle
     (`default` is the one that comes with Biomux, so that nothing needs to be downloaded).
 
+    `layers` keeps so many of its layers: the first ones, or those that `take` says ("last", "uniform", "every-other-0", "every-other-1", or a
+    list of layers counted from 1). The kind "shaped" has random weights and the `shape` given; its `name` is where the tokenizer comes from.
     `lower_case` says whether its tokenizer ignores case, where the encoder's own files say nothing or something wrong.
     Encoders that other packages bring have `settings`. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
     """
@@ -180,6 +193,10 @@ class EncoderSettings(Section):
     dropout: Share = 0.0
     limit: Annotated[int, Field(ge=8, le=8192)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
+    take: (
+        Literal["first", "last", "uniform", "every-other-0", "every-other-1"] | tuple[Annotated[int, Field(ge=1)], ...]
+    ) = "first"
+    shape: ShapeSettings | None = None
     lower_case: bool | None = None
     vocabulary: VocabularySettings = VocabularySettings()
     run: str | None = None
@@ -193,12 +210,12 @@ class EncoderSettings(Section):
     def _kind_and_settings_fit(self) -> Self:
         if self.bundle is not None and (self.kind != "transformer" or self.run is not None or self.name):
             raise ValueError("the encoder of a bundle needs no name, run or other kind")
-        if self.kind in ("transformer", "convolution") and not self.name and self.bundle is None:
+        if self.kind in ("transformer", "convolution", "shaped") and not self.name and self.bundle is None:
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
         if self.settings and self.kind in ENCODERS:
             raise ValueError(f"settings are those of encoders from other packages; {self.kind!r} has none")
-        for kind in ("bilstm", "convolution", "lexical"):
-            if getattr(self, kind) is not None and self.kind != kind:
+        for kind, given in (*((one, one) for one in ("bilstm", "convolution", "lexical")), ("shaped", "shape")):
+            if getattr(self, given) is not None and self.kind != kind:
                 raise ValueError(f"settings of {kind!r} for an encoder of kind {self.kind!r}")
         return self
 
@@ -254,6 +271,34 @@ class Loop(Section):
     gradient_checkpointing: bool = False
 
 
+class TeacherSettings(Section):
+    """Teachers: `models` are folders of runs or bundles; what several say is averaged, logit by logit.
+
+    Each task learns from its labels and from the teachers' head of the same name, or of the name that `heads` gives; with `only`, these tasks alone are taught.
+    `loss` compares logits. The labels' loss has the weight `alpha` and the teachers' the rest (`alpha_weighs` "labels", as Mehmood et al. write
+    it), or the other way round ("teacher"). `unchecked` takes a bundle, which does not say what text it was trained without.
+    """
+
+    models: Annotated[tuple[str, ...], Field(min_length=1)]
+    heads: dict[str, str] = {}
+    only: tuple[str, ...] | None = None
+    loss: Literal["logit-mse", "kl-divergence", "soft-cross-entropy"] = "logit-mse"
+    temperature: Positive = 1.0
+    direction: Literal["teacher-student", "student-teacher"] = "teacher-student"
+    alpha: Share = 0.5
+    alpha_weighs: Literal["labels", "teacher"] = "labels"
+    unchecked: bool = False
+
+    @property
+    def label_weight(self) -> float:
+        """The weight of the labels' loss.
+
+        >>> [TeacherSettings(models=("t",), alpha=0.25, alpha_weighs=which).label_weight for which in ("labels", "teacher")]
+        [0.25, 0.75]
+        """
+        return self.alpha if self.alpha_weighs == "labels" else 1 - self.alpha
+
+
 class Development(Section):
     """How development scores are taken: after every `every` epochs, on at most `limit` documents of each task."""
 
@@ -287,6 +332,7 @@ class Recipe(Section):
     tasks: Annotated[dict[TaskName, TaskSettings], Field(min_length=1)]
     model: ModelPart
     regime: Regime = Regime()
+    teacher: TeacherSettings | None = None
     loop: Loop = Loop()
     development: Development = Development()
     types: dict[str, tuple[str, ...]] = {}
@@ -295,9 +341,12 @@ class Recipe(Section):
     def training(self) -> dict[str, Any]:
         """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
         how = {"threads", "checkpoint_minutes", "device"}
+        later = (
+            {} if self.teacher else {"teacher": True}
+        )  # a recipe without it means what it meant before there was one
         return self.model_dump(
             mode="json",
-            exclude={"about": True, "paper": True, "table": True, "types": True, "levels": True, "loop": how},
+            exclude={"about": True, "paper": True, "table": True, "types": True, "levels": True, "loop": how} | later,
         )
 
     @model_validator(mode="before")

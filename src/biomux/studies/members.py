@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ LONGEST = 24
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One run of a study. `part` is the recipe's name where a system has several; `after` the member whose encoder it begins with."""
+    """One run of a study. `part` is the recipe's or task's name where a system has several; `after` are the members whose encoder or answers it needs."""
 
     name: str
     system: str
@@ -33,7 +33,7 @@ class Member:
     seed: int
     point: Point = ()
     part: str = ""
-    after: str | None = None
+    after: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """What the study's manifest says about it, beside how it went."""
@@ -59,7 +59,7 @@ def of_study(
     small: Callable[[Recipe], Recipe] | None = None,
     folder: Path | None = None,
 ) -> list[Member]:
-    """The members in the order in which they are trained: seed by seed, so that an unfinished study has whole seeds.
+    """The members in the order in which they are trained: seed by seed, so that an unfinished study has whole seeds; before them, teachers of which all seeds are needed.
 
     `place` is where the study's own recipes may lie, `small` makes recipes quick, `folder` is the study's: encoders of other members are there.
     """
@@ -74,9 +74,11 @@ def of_study(
             point = tuple(zip(axes, values, strict=True))
             chosen = dict(zip(study.grid, values, strict=True))
             for name, system in systems.items():
-                for part, source in _parts(study, system):
-                    put = {**study.set, **system.set, **chosen, **dict(given), "loop.seed": seed}
-                    recipe = _recipe(source, put, place, where=f"study {study.name!r} → {name}")
+                put = {**study.set, **system.set, **chosen, **dict(given), "loop.seed": seed}
+                if system.teacher_of is not None:
+                    put["teacher.models"] = [system.teacher_of]  # until its run has a name
+                where = f"study {study.name!r} → {name}"
+                for part, recipe in _recipes(study, system, put, place, where=where):
                     recipe = small(recipe) if small else recipe
                     member = Member(_name(name, part, point, study.grid, seed), name, recipe, seed, point, part)
                     if system.encoder_of is not None:
@@ -86,8 +88,11 @@ def of_study(
                             "BX305", f"two members have the name {member.name!r}", where=f"study {study.name!r}"
                         )
                     made[member.name] = member
-    _must_have(study.score.tasks, made.values(), where=f"study {study.name!r}")
-    return list(made.values())
+    first = {system.teacher_of for system in systems.values() if system.teachers == "all-seeds"}
+    ordered = sorted(made.values(), key=lambda member: member.system not in first)
+    taught = [_taught(member, systems[member.system], ordered, folder) for member in ordered]
+    _must_have(study.score.tasks, taught, where=f"study {study.name!r}")
+    return taught
 
 
 def of_transfer(
@@ -111,17 +116,33 @@ def of_transfer(
             raise RecipeError(
                 "BX305", said, where=f"{where} → tasks", hint=did_you_mean(unknown[0] if unknown else "", whole.tasks)
             )
-        held = tuple(
-            dict.fromkeys(
-                _base(corpus) for name in tasks for corpus in (whole.tasks[name].corpus, *whole.tasks[name].also)
-            )
-        )
+        held = tuple(dict.fromkeys(_corpora(whole, tasks)))
         for names in [*((name,) for name in tasks), *combinations(tasks, 2)]:
             recipe = _only(whole, names, held, where=where)
             system = " + ".join(names)
             made.append(Member(_name("+".join(names), "", (), {}, seed), system, recipe, seed))
     _must_have(transfer.score.tasks, made, where=where)
     return made
+
+
+def _recipes(
+    study: Study, system: StudySystem, put: Mapping[str, Any], place: Path | None, *, where: str
+) -> Iterator[tuple[str, Recipe]]:
+    """The recipes of a system with its values, each with the short name of its part where there are several."""
+    for part, source in _parts(study, system):
+        recipe = _recipe(source, put, place, where=where)
+        if not system.alone:
+            yield part, recipe
+            continue
+        held = tuple(dict.fromkeys((*_corpora(recipe, recipe.tasks), *recipe.hold_out)))
+        for task in recipe.tasks:
+            yield task, _only(recipe, [task], held, where=where)
+
+
+def _corpora(recipe: Recipe, names: Iterable[str]) -> list[str]:
+    """The corpora of these tasks, without the brackets of views."""
+    tasks = [recipe.tasks[name] for name in names]
+    return [_base(corpus) for task in tasks for corpus in (task.corpus, *task.also)]
 
 
 def _parts(study: Study, system: StudySystem) -> Iterator[tuple[str, str]]:
@@ -186,7 +207,34 @@ def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path
     encoder = member.recipe.model.encoder.model_copy(update={"run": run})
     model = member.recipe.model.model_copy(update={"encoder": encoder})
     recipe = member.recipe.model_copy(update={"model": model})
-    return Member(member.name, member.system, recipe, member.seed, member.point, member.part, found[0].name)
+    return replace(member, recipe=recipe, after=(found[0].name,))
+
+
+def _taught(member: Member, system: StudySystem, members: Sequence[Member], folder: Path | None) -> Member:
+    """The member with its teachers, if it has any: those of its seed, or of all."""
+    if system.teacher_of is None:
+        return member
+    name, _, part = system.teacher_of.partition(".")
+    found = [
+        one
+        for one in members
+        if (one.system, one.point) == (name, member.point)
+        and part in ("", one.part)
+        and (system.teachers == "all-seeds" or one.seed == member.seed)
+        and (not one.part or part or one.part == member.part)
+    ]
+    if not found:
+        raise RecipeError(
+            "BX305",
+            f"teacher_of must name a system that has the same points and parts, got {system.teacher_of!r}",
+            where=f"systems → {member.system} → teacher_of",
+            hint=did_you_mean(system.teacher_of, {one.system for one in members}),
+        )
+    runs = [str((folder or Path()) / "runs" / one.name) for one in found]
+    raw = member.recipe.model_dump(mode="json")
+    raw["teacher"] = {**(raw["teacher"] or {}), "models": runs}
+    recipe = recipes.check(raw, where=f"systems → {member.system}")
+    return replace(member, recipe=recipe, after=(*member.after, *(one.name for one in found)))
 
 
 def _labels(grid: Iterable[str]) -> list[str]:

@@ -87,9 +87,9 @@ def run_study(
             said = {"event": "member", "name": member.name, "number": number, "of": len(members)}
             if member.name in outcomes:
                 continue
-            needed = outcomes.get(member.after or "")
-            if needed is not None and needed.state == "failed":
-                outcomes[member.name] = Outcome("failed", f"{member.after}, whose encoder it begins with, failed")
+            broken = [name for name in member.after if (needed := outcomes.get(name)) and needed.state == "failed"]
+            if broken:
+                outcomes[member.name] = Outcome("failed", f"{broken[0]}, which it needs, failed")
             else:
                 tell({**said, "state": "begun"})
                 outcomes[member.name] = _member(member, folder, scoring, keep, directory, listen, report_every)

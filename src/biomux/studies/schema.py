@@ -32,13 +32,17 @@ class Scoring(Section):
 class StudySystem(Section):
     """A system: its recipe, or several whose tasks together are the system; the study's own where it names none.
 
-    `set` puts values in. `encoder_of` names another system, or `system.recipe` where that has several: the encoder is the one that it ended
-    with, at the same point with the same seed.
+    `set` puts values in. `alone` trains each task of the recipe in a model of its own, which together are the system; all hold out what the whole recipe holds out.
+    `encoder_of` names another system, or `system.recipe` where that has several: the encoder is the one that it ended with, at the same point
+    with the same seed. `teacher_of` names a system that teaches this one: its run of the same seed, or of all seeds together (`teachers`).
     """
 
     recipe: str | tuple[str, ...] | None = None
     set: dict[str, Any] = Field(default_factory=dict)
+    alone: bool = False
     encoder_of: str | None = None
+    teacher_of: str | None = None
+    teachers: Literal["same-seed", "all-seeds"] = "same-seed"
 
 
 class Study(Section):
@@ -68,9 +72,11 @@ class Study(Section):
         for name, system in self.systems.items():
             if system.recipe is None and self.recipe is None:
                 raise ValueError(f"systems → {name} → recipe: field required, since the study names none")
-            origin = (system.encoder_of or "").partition(".")[0]
-            if system.encoder_of is not None and origin not in before:
-                raise ValueError(f"systems → {name} → encoder_of: there is no system {origin!r} before it")
+            for key in ("encoder_of", "teacher_of"):
+                named = getattr(system, key)
+                origin = (named or "").partition(".")[0]
+                if named is not None and origin not in before:
+                    raise ValueError(f"systems → {name} → {key}: there is no system {origin!r} before it")
             before.append(name)
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds: each may be named once")

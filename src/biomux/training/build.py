@@ -22,7 +22,7 @@ from biomux.recipes.schema import TaskSettings as TaskPart
 from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.examples import make
-from biomux.training import batches, encoders, example_cache
+from biomux.training import batches, encoders, example_cache, teachers
 from biomux.training.encoders import from_run
 from biomux.training.encoders.tokenizer import tokenizer_of
 from biomux.training.heads import HEADS
@@ -32,7 +32,7 @@ from biomux.training.regimes import REGIMES
 from biomux.training.task_documents import Library, corpora_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokenizers import Tokenizer
 
@@ -67,8 +67,17 @@ class Built:
         return Annotator.of_tasks(session, self.tokenizer, self.specials, tasks, limit=self.limit)
 
 
-def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
-    """Load the corpora, take out what leaks, make the model and the examples."""
+def build(
+    recipe: Recipe,
+    *,
+    directory: Path | None = None,
+    outputs: Path | None = None,
+    listen: Callable[[str], None] = lambda _: None,
+) -> Built:
+    """Load the corpora, take out what leaks, make the model and the examples.
+
+    `outputs` is where teachers' answers are kept, and `listen` hears how far these are; without it, what teachers say is left out.
+    """
     torch.manual_seed(recipe.loop.seed)
     found = load_documents(recipe, directory=directory)
     documents = found.training
@@ -77,9 +86,13 @@ def build(recipe: Recipe, *, directory: Path | None = None) -> Built:
     model = make_model(recipe, tasks, encoder, tokenizer)
     if recipe.model.heads == "kept":
         _keep_heads(recipe, tasks, model)
-    plan = _plan(recipe, tasks, model)
+    plan = _plan(recipe if outputs else recipe.model_copy(update={"teacher": None}), tasks, model)
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
     _check_positives(recipe, tasks, examples, counts)
+    if outputs is not None:
+        examples, told = teachers.teach(recipe, tasks, documents, examples, place=outputs, listen=listen)
+        for name, taught in told.items():
+            counts[name].update(taught)
     if plan.draw.fraction < 1:
         left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
         counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
@@ -348,6 +361,7 @@ def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
             hint=did_you_mean(strange[0], losses),
         )
     try:
-        return regime(losses, **checked(regime, recipe.regime.settings, where="regime"))
+        plan: Plan = regime(losses, **checked(regime, recipe.regime.settings, where="regime"))
     except (TypeError, ValueError) as error:
         raise RecipeError("BX306", str(error), where="regime → settings") from None
+    return plan if recipe.teacher is None else teachers.with_teacher(plan, recipe.teacher, tasks)

@@ -37,7 +37,7 @@ from biomux.formats import jsonl, target
 from biomux.recipes import run_folder
 from biomux.recipes.read import check
 from biomux.recipes.run_folder import RunFolder
-from biomux.training import checkpoint, device, example_cache, loop, precision
+from biomux.training import checkpoint, device, example_cache, loop, precision, teacher_outputs, teachers
 from biomux.training.build import Built, build, restore
 from biomux.training.development_scores import predict
 from biomux.training.distributed import Processes, joined
@@ -96,7 +96,11 @@ def _run(
     built = _kept(recipe, folder, own)
     fresh = built is None
     if built is None:
-        built = build(recipe, directory=directory)
+
+        def told(message: str) -> None:
+            journal({"event": "teacher", "message": message})
+
+        built = build(recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=told)
     built.model.to(place)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
@@ -147,7 +151,8 @@ def _run(
 
 
 def _begun(recipe: Recipe, directory: Path | None) -> dict[str, Any]:
-    return {"recipe": recipe.training(), "corpora": example_cache.corpora_checksum(recipe, directory)}
+    begun = {"recipe": recipe.training(), "corpora": example_cache.corpora_checksum(recipe, directory)}
+    return begun | ({"teachers": teachers.checksums(recipe)} if recipe.teacher else {})
 
 
 def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> None:
@@ -160,6 +165,8 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
     except (KeyError, TypeError, ValueError, RecipeError):
         return
     changed = "its corpora" if corpora != example_cache.corpora_checksum(recipe, directory) else ""
+    if begun.get("teachers", {}) != teachers.checksums(recipe):
+        changed = "its teachers"
     if before != recipe.training():
         changed = f"its recipe ({', '.join(_differences(before, recipe.training()))})"
     if changed:
@@ -241,6 +248,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
             hint="name another folder with --run",
         )
     check_corpora(recipe, directory)
+    teachers.check_held_out(recipe)
     if not processes.first:
         yield
         return

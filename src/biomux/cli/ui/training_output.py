@@ -71,6 +71,8 @@ def _line(event: dict[str, Any], state: State) -> str | None:
         return "going on from the last checkpoint" if event["resumed"] else "beginning"
     if kind == "data":
         return "\n".join([f"data of {event['task']}:", *(f"  {line}" for line in event["text"].splitlines())])
+    if kind == "teacher":
+        return f"asking the teachers: {event['message']}"
     if kind == "examples":
         return f"{event['number']:,} examples of {event['tokens']:,} tokens"
     if kind == "step":
@@ -101,7 +103,7 @@ def shown() -> Iterator[Show]:
 
         def show(event: dict[str, Any]) -> None:
             state.take(event)
-            if event["event"] in ("start", "data", "examples", "scores"):
+            if event["event"] in ("start", "data", "teacher", "examples", "scores"):
                 live.console.print(_line(event, state), markup=False, highlight=False)
             if state.total:
                 bar.update(task, description=state.head(), total=state.total, completed=state.step)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux import plugins
-from biomux.training.encoders import bilstm, convolution, lexical, random_weights, transformer
+from biomux.training.encoders import bilstm, convolution, lexical, random_weights, shaped, transformer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +30,7 @@ ENCODERS: dict[str, Kind] = {
     "bilstm": Kind(bilstm.make, bilstm.build),
     "convolution": Kind(convolution.make, convolution.build),
     "lexical": Kind(lexical.make, lexical.build),
+    "shaped": Kind(shaped.make, transformer.build),
     "random": Kind(random_weights.make, transformer.build),
 }
 

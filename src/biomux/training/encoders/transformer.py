@@ -14,10 +14,11 @@ from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
 from biomux.training.encoders import vocabulary
 from biomux.training.encoders.encoder import BuiltEncoder
+from biomux.training.encoders.layer_maps import layer_map
 from biomux.training.encoders.tokenizer import tokenizer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokenizers import Tokenizer
 
@@ -59,8 +60,8 @@ class Transformer(nn.Module):
         )
         self.config.vocab_size = len(table)
 
-    def keep_layers(self, number: int) -> None:
-        """Keep the first layers only."""
+    def keep_layers(self, chosen: Sequence[int]) -> None:
+        """Keep these layers only, counted from 1, in this order."""
         for module in self.body.modules():
             stacks = [
                 name
@@ -68,11 +69,12 @@ class Transformer(nn.Module):
                 if isinstance(one, nn.ModuleList) and len(one) == self.depth
             ]
             if stacks:
-                setattr(module, stacks[0], getattr(module, stacks[0])[:number])
+                layers = getattr(module, stacks[0])
+                setattr(module, stacks[0], nn.ModuleList([layers[layer - 1] for layer in chosen]))
                 break  # an encoder that uses one layer again and again has no such list, and reads its configuration
         if isinstance(getattr(self.config, "layer_types", None), list):
-            self.config.layer_types = self.config.layer_types[:number]
-        self.config.num_hidden_layers = number
+            self.config.layer_types = [self.config.layer_types[layer - 1] for layer in chosen]
+        self.config.num_hidden_layers = len(chosen)
 
     @property
     def depth(self) -> int:
@@ -186,8 +188,9 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
     """The encoder that a recipe names, with as many layers and the vocabulary that it asks for."""
     encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout, lower_case=settings.lower_case)
-    if settings.layers is not None:
-        encoder.keep_layers(settings.layers)
+    if settings.layers is not None or not isinstance(settings.take, str):
+        number = settings.layers if settings.layers is not None else len(settings.take)
+        encoder.keep_layers(layer_map(settings.take, teacher=encoder.depth, student=number))
     if settings.vocabulary.kind != "keep":
         tokenizer, encoder.embeddings = vocabulary.shaped(tokenizer, encoder.embeddings, settings.vocabulary, texts)
     return BuiltEncoder(encoder, tokenizer, specials(tokenizer))

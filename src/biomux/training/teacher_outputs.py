@@ -1,0 +1,192 @@
+"""What a teacher says about documents, kept on disk once for every student that learns from it.
+
+    PLACE/KEY/words.npy       words × 2: first and last character of each word, document by document
+    PLACE/KEY/documents.npy   where each document's words begin
+    PLACE/KEY/logits.npy      words × labels, half precision, read through the memory map
+    PLACE/KEY/progress.json   how many documents are done
+
+The key is a checksum of the teacher, its head and the documents, so another teacher or another text has a folder of its own. Work that is
+killed goes on with the first document that is not done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.engine.planner import Reader, sections
+from biomux.errors import TrainingError
+from biomux.files import InUseError, locked, whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from biomux.document import Document
+    from biomux.engine.annotator import Annotator
+    from biomux.tasks.examples import ModelInput
+    from biomux.tasks.task import Task
+
+FOLDER = ".teacher-outputs"
+"""Where outputs are kept, beside the runs that use them."""
+TOGETHER = 200
+"""Documents that are read before what is known is written down."""
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class WordOutputs:
+    """A teacher's logits for every word of documents. `columns` puts its labels into the student's order."""
+
+    words: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    logits: NDArray[np.float16]
+    places: Mapping[str, int]
+    columns: tuple[int, ...] | None = None
+
+    def at(self, document: str, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.float32]:
+        """The logits of the words at these characters; no number for words that the teacher does not have, or of a document that is not unique."""
+        labels = self.logits.shape[1] if self.columns is None else len(self.columns)
+        found = np.full((len(starts), labels), np.nan, dtype=np.float32)
+        place = self.places.get(document, -1)
+        if place < 0 or not len(starts):
+            return found
+        begin, end = int(self.starts[place]), int(self.starts[place + 1])
+        words = self.words[begin:end]
+        at = np.minimum(np.searchsorted(words[:, 0], starts), max(0, len(words) - 1))
+        same = (words[at, 0] == starts) & (words[at, 1] == ends) if len(words) else np.zeros(len(starts), dtype=bool)
+        rows = self.logits[begin + at[same]]
+        found[same] = rows if self.columns is None else rows[:, list(self.columns)]
+        return found
+
+
+def kept(
+    annotator: Annotator,
+    task: Task,
+    documents: Sequence[Document],
+    *,
+    place: Path,
+    checksum: str,
+    listen: Callable[[str], None],
+) -> WordOutputs:
+    """What a teacher's head says about the documents: from disk, or computed and kept."""
+    folder = place / _key(task, documents, checksum)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            _fill(annotator, task, documents, folder, listen)
+    except InUseError:
+        raise TrainingError(
+            "BX405",
+            "another process is computing what this teacher says",
+            where=str(folder),
+            hint="wait until it has finished, then resume",
+        ) from None
+    except OSError as error:
+        raise TrainingError(
+            "BX402",
+            f"cannot keep what the teacher says: {error.strerror or error}",
+            where=str(folder),
+            hint="make room, then resume with `biomux train --resume`",
+        ) from error
+    numbers = Counter(document.id for document in documents)
+    places = {document.id: at for at, document in enumerate(documents) if numbers[document.id] == 1}
+    words, starts = np.load(folder / "words.npy"), np.load(folder / "documents.npy")
+    return WordOutputs(words, starts, np.load(folder / "logits.npy", mmap_mode="r"), places)
+
+
+def _fill(
+    annotator: Annotator, task: Task, documents: Sequence[Document], folder: Path, listen: Callable[[str], None]
+) -> None:
+    """Compute what is not there yet."""
+    done = _progress(folder)
+    if done is None:
+        words = [_words(own) for own in _inputs(annotator, task, documents)]
+        starts = np.cumsum([0, *map(len, words)])
+        size = int(starts[-1]) * len(task.labels) * 2
+        listen(f"{task.name}: {int(starts[-1]):,} words, {max(1, round(size / 1e6)):,} MB to keep")
+        np.save(folder / "documents.npy", starts.astype(np.int64))
+        np.save(folder / "words.npy", np.concatenate(words) if words else np.zeros((0, 2), np.int32))
+        shape = (int(starts[-1]), len(task.labels))
+        np.lib.format.open_memmap(folder / "logits.npy", mode="w+", dtype=np.float16, shape=shape).flush()
+        done = 0
+        _note(folder, done)
+    if done >= len(documents):
+        return
+    starts = np.load(folder / "documents.npy")
+    logits = np.load(folder / "logits.npy", mmap_mode="r+")
+    for begin in range(done, len(documents), TOGETHER):
+        some = documents[begin : begin + TOGETHER]
+        for number, rows in enumerate(_logits(annotator, task, some), start=begin):
+            logits[starts[number] : starts[number + 1]] = rows
+        logits.flush()
+        _note(folder, begin + len(some))
+        listen(f"{task.name}: {begin + len(some):,} of {len(documents):,} documents")
+
+
+def _logits(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[NDArray[np.float32]]:
+    """The logits of each document's words, in order."""
+    reader = Reader(annotator.session, annotator.specials, annotator.budget, {})
+    found: dict[tuple[int, int], NDArray[np.float32]] = {}
+    owned: list[list[ModelInput]] = [[] for _ in documents]
+    for section in sections(
+        documents, [task], annotator.tokenizer, limit=annotator.limit, chunk=annotator.chunk, counts=Counter()
+    ):
+        base = {one.document: len(owned[one.document]) for one in section}
+        order = {id(one): base[one.document] for one in section}
+        for one in section:
+            owned[one.document] += one.inputs
+        for asked, _, inputs, outputs in reader.answers(section):
+            known = {id(given): place for place, given in enumerate(asked.inputs)}
+            for given, rows in zip(inputs, outputs, strict=True):
+                found[asked.document, order[id(asked)] + known[id(given)]] = rows
+    for number, inputs in enumerate(owned):
+        rows = [found[number, place][_own(given)] for place, given in enumerate(inputs)]
+        yield np.concatenate(rows) if rows else np.zeros((0, len(task.labels)), np.float32)
+
+
+def _inputs(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[list[ModelInput]]:
+    for document in documents:
+        yield list(task.inputs(document, annotator.tokenizer, limit=annotator.limit, counts=Counter()))
+
+
+def _words(inputs: Sequence[ModelInput]) -> NDArray[np.int32]:
+    """The characters of the words that the inputs answer for."""
+    parts = [np.stack([one.tokens.starts, one.tokens.ends], axis=1)[_own(one)] for one in inputs]
+    return np.concatenate(parts).astype(np.int32) if parts else np.zeros((0, 2), np.int32)
+
+
+def _own(given: ModelInput) -> NDArray[np.bool_]:
+    """The words of an input that no other window of the same sentence answers for."""
+    starts = given.tokens.starts
+    own = np.ones(len(starts), dtype=bool) if given.cut is None else given.cut.own.copy()
+    if given.part is not None:
+        own &= (starts >= given.part[0]) & (starts < max(given.part[1], given.part[0] + 1))
+    return own
+
+
+def _key(task: Task, documents: Sequence[Document], checksum: str) -> str:
+    digest = sha256(json.dumps([VERSION, checksum, task.name]).encode())
+    for document in documents:
+        cut: Any = [document.id, document.text, document.sentences]
+        digest.update(json.dumps(cut, default=str).encode())
+    return digest.hexdigest()[:24]
+
+
+def _progress(folder: Path) -> int | None:
+    try:
+        return int(json.loads((folder / "progress.json").read_text())["documents"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _note(folder: Path, documents: int) -> None:
+    with whole_file(folder / "progress.json") as fresh:
+        fresh.write_text(json.dumps({"documents": documents}))

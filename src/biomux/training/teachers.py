@@ -1,0 +1,235 @@
+"""Teachers: runs or bundles whose heads say what a student learns beside its labels, or in place of them.
+
+A teacher may have another encoder and another vocabulary. What it says is kept on disk (`training.teacher_outputs`) and put beside the student's labels,
+word by word: a word of the student has the logits of the teacher's word at the same characters, and counts for nothing where there is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from biomux.errors import TrainingError, did_you_mean
+from biomux.recipes.run_folder import RunFolder
+from biomux.tasks.crf_decoding import Chained
+from biomux.tasks.examples import Labels
+from biomux.training import teacher_outputs
+from biomux.training.plan import Objective, taught
+from biomux.training.task_documents import corpora_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from biomux.document import Document
+    from biomux.engine.annotator import Annotator
+    from biomux.recipes.schema import Recipe, TeacherSettings
+    from biomux.tasks.examples import Example
+    from biomux.tasks.task import Task
+    from biomux.training.plan import Plan
+    from biomux.training.teacher_outputs import WordOutputs
+
+Held = frozenset[tuple[str, str]]
+"""Parts of corpora, as (corpus, split), that a model has not learned from."""
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A model that teaches, and the checksum of what it is."""
+
+    folder: Path
+    annotator: Annotator
+    checksum: str
+
+
+def with_teacher(plan: Plan, settings: TeacherSettings, tasks: Sequence[Task]) -> Plan:
+    """The plan in which the tasks that are taught have both losses, each with its weight; a loss of no weight is left out."""
+    options: dict[str, object] = {} if settings.loss == "logit-mse" else {"temperature": settings.temperature}
+    if settings.loss == "kl-divergence":
+        options["direction"] = settings.direction
+    chosen = {task.name for task in pupils(settings, tasks)}
+    made: list[Objective] = []
+    for one in plan.objectives:
+        if one.head not in chosen:
+            made.append(one)
+            continue
+        share = settings.label_weight
+        both = (
+            replace(one, weight=share * one.weight),
+            Objective(settings.loss, one.head, (1 - share) * one.weight, "teacher", options),
+        )
+        made += [objective for objective in both if objective.weight > 0]
+    return replace(plan, objectives=tuple(made))
+
+
+def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks that are taught; refused where one is named that is not there, or that does not speak about words."""
+    names = [task.name for task in tasks]
+    for name in (*(settings.only or ()), *settings.heads):
+        if name not in names:
+            raise TrainingError(
+                "BX452", f"there is no task {name!r} to teach", where="teacher", hint=did_you_mean(name, names)
+            )
+    chosen = [task for task in tasks if settings.only is None or task.name in settings.only]
+    for task in chosen:
+        if task.unit != "word":
+            raise TrainingError(
+                "BX452",
+                f"task {task.name!r} cannot be taught by a teacher on disk: only tasks that label words can",
+                where="teacher → only",
+                hint="name the tasks that are taught in teacher.only",
+            )
+    return chosen
+
+
+def load(path: str) -> Teacher:
+    """A teacher of a run or bundle."""
+    import biomux
+
+    folder = Path(path)
+    annotator = biomux.load(folder)
+    return Teacher(folder, annotator, checksum(folder))
+
+
+def checksum(folder: Path) -> str:
+    """A checksum of all that decides what a model says: its weights, or its graph, its tokenizer and its description."""
+    digest = sha256()
+    names = ("manifest.json",) if (folder / "manifest.json").is_file() else ("model.safetensors", "model.json", "tokenizer.json")
+    for name in names:  # a bundle's manifest has the checksums of all its files
+        try:
+            with (folder / name).open("rb") as stream:
+                while data := stream.read(1 << 20):
+                    digest.update(data)
+        except OSError as error:
+            raise TrainingError(
+                "BX452",
+                f"cannot read the teacher: {error.strerror}",
+                where=str(folder / name),
+                hint="name the folder of a finished run or of a bundle in teacher.models",
+            ) from None
+    return digest.hexdigest()
+
+
+def checksums(recipe: Recipe) -> dict[str, str]:
+    """The checksum of each teacher of a recipe, by the name that the recipe gives it."""
+    return {} if recipe.teacher is None else {path: checksum(Path(path)) for path in recipe.teacher.models}
+
+
+def check_held_out(recipe: Recipe) -> None:
+    """Refuse a teacher that may have learned from text that its student is chosen by or scored on."""
+    if recipe.teacher is None:
+        return
+    wanted = held_out(recipe)
+    for path in recipe.teacher.models:
+        run = RunFolder(Path(path))
+        if not run.exists:
+            if recipe.teacher.unchecked:
+                continue
+            raise TrainingError(
+                "BX451",
+                "a bundle does not say which text it was trained without",
+                where=path,
+                hint="name the run that it was exported from; or set teacher.unchecked to true if you know that it left out what this recipe holds out",
+            )
+        missing = sorted(f"{corpus} {split}" for corpus, split in wanted - held_out(run.recipe))
+        if missing:
+            some = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
+            corpora = ", ".join(sorted({corpus for corpus, _ in wanted}))
+            raise TrainingError(
+                "BX451",
+                f"this teacher did not hold out {some}",
+                where=path,
+                hint=f"train it with leaks: filter and hold_out: [{corpora}]",
+            )
+
+
+def held_out(recipe: Recipe) -> Held:
+    """The development and test parts whose text a recipe keeps out of training, wherever it stands."""
+    own = {
+        (name.partition("[")[0], split)
+        for task in recipe.tasks.values()
+        for name in corpora_of(task)
+        for split in ("devel", "test")
+        if split not in task.train
+    }
+    if recipe.leaks == "filter":
+        return frozenset(own | {(corpus, split) for corpus in recipe.hold_out for split in ("devel", "test")})
+    # Without the filter a part may stand in another corpus that is trained on.
+    return frozenset(own if len({name for task in recipe.tasks.values() for name in corpora_of(task)}) == 1 else ())
+
+
+def teach(
+    recipe: Recipe,
+    tasks: Sequence[Task],
+    documents: Mapping[str, Sequence[Document]],
+    examples: Sequence[Example],
+    *,
+    place: Path,
+    listen: Callable[[str], None],
+) -> tuple[list[Example], dict[str, Counter[str]]]:
+    """The examples with what the teachers say about their words, and what was counted for each task."""
+    settings = recipe.teacher
+    if settings is None or settings.label_weight == 1:
+        return list(examples), {}
+    found: dict[str, list[WordOutputs]] = {task.name: [] for task in pupils(settings, tasks)}
+    for path in settings.models:
+        teacher = load(path)
+        for task in pupils(settings, tasks):
+            head, columns = _head(teacher, task, settings.heads.get(task.name, task.name))
+            outputs = teacher_outputs.kept(
+                teacher.annotator, head, documents[task.name], place=place, checksum=teacher.checksum, listen=listen
+            )
+            found[task.name].append(replace(outputs, columns=columns))
+    counts: dict[str, Counter[str]] = {name: Counter() for name in found}
+    return [_taught(example, found, counts) for example in examples], counts
+
+
+def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...]]:
+    """The teacher's task of that name, and its labels' places in the order of the student's."""
+    known = {one.name: one for one in teacher.annotator.tasks}
+    head = known.get(name)
+    if head is None:
+        raise TrainingError(
+            "BX452",
+            f"this teacher has no head {name!r} that tags",
+            where=str(teacher.folder),
+            hint=f"say which of its heads teaches {task.name!r} in teacher.heads; {did_you_mean(name, known)}",
+        )
+    if isinstance(head, Chained):
+        raise TrainingError(
+            "BX452",
+            f"head {name!r} of this teacher is a conditional random field: its logits for single words are not what it answers",
+            where=str(teacher.folder),
+            hint="take a teacher with a linear, two-layer or BiLSTM head",
+        )
+    if set(head.labels) != set(task.labels):
+        ours, theirs = (", ".join(sorted(set(one.labels) - set(two.labels))) for one, two in ((task, head), (head, task)))
+        raise TrainingError(
+            "BX452",
+            f"head {name!r} of this teacher has other labels than {task.name!r}: without {ours or 'nothing'}, with {theirs or 'nothing'} more",
+            where=str(teacher.folder),
+            hint="train both on the same types with the same scheme",
+        )
+    return head, tuple(head.labels.index(label) for label in task.labels)
+
+
+def _taught(
+    example: Example, found: Mapping[str, Sequence[WordOutputs]], counts: Mapping[str, Counter[str]]
+) -> Example:
+    """An example with the mean of what the teachers say about each of its words; no number where one of them has no such word."""
+    outputs = found.get(example.task)
+    if not outputs or example.task not in example.labels:
+        return example
+    tokens = example.tokens
+    said: list[NDArray[np.float32]] = [one.at(example.source[0], tokens.starts, tokens.ends) for one in outputs]
+    mean = np.mean(said, axis=0, dtype=np.float32)
+    alone = int(np.isnan(mean[:, 0]).sum())
+    counts[example.task]["words that a teacher answers for"] += len(mean) - alone
+    counts[example.task]["words without a partner in a teacher's"] += alone
+    return replace(example, labels={**example.labels, taught(example.task): Labels("word", mean)})
