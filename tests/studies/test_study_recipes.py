@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from biomux.errors import RecipeError
 from biomux.recipes.quick import quick
@@ -162,3 +163,34 @@ def test_the_study_in_the_docs_is_one() -> None:
     text = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[0]
     members = of_study(Study.model_validate(yaml.safe_load(text)))
     assert len(members) == (1 + 1 + 3) * 2 * 3
+
+
+def test_tasks_of_a_recipe_can_be_trained_alone_and_hold_out_what_the_whole_recipe_does() -> None:
+    study, place = read_study("e/students")
+    members = {member.name: member for member in of_study(study, place=place, folder=Path("study"))}
+    alone = members["stm.ncbi-disease.seed-1"].recipe
+    assert list(alone.tasks) == ["ncbi-disease"]
+    assert {"bc5cdr", "jnlpba"} <= set(alone.hold_out)
+    assert alone.regime.kind == "single"
+    assert alone.teacher is None
+
+
+def test_students_have_the_teacher_of_their_seed_or_all_of_them() -> None:
+    study, place = read_study("e/students")
+    members = of_study(study, place=place, folder=Path("study"))
+    by_name = {member.name: member for member in members}
+    one = by_name["student-alpha-0.bc2gm.seed-2"]
+    assert one.recipe.teacher is not None
+    assert one.recipe.teacher.models == (str(Path("study/runs/mtm.seed-2")),)
+    assert one.recipe.teacher.label_weight == 0
+    assert one.after == ("mtm.seed-2",)
+    several = by_name["ensemble-alpha-0.5.bc2gm.seed-1"]
+    assert several.after == tuple(f"mtm.seed-{seed}" for seed in range(1, 6))
+    order = [member.name for member in members]
+    assert max(order.index(name) for name in several.after) < order.index(several.name)
+
+
+def test_teachers_must_be_systems_that_come_before() -> None:
+    raw = {"name": "s", "recipe": "e/mtm", "systems": {"a": {"teacher_of": "b"}, "b": {}}}
+    with pytest.raises(ValidationError, match="there is no system 'b' before it"):
+        Study.model_validate(raw)

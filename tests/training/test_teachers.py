@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,8 @@ from biomux.training import run, teacher_outputs, teachers
 from biomux.training.plan import Draw, Objective, Plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from biomux.recipes.schema import Recipe
 
 HOLD_OUT = ["bc5cdr", "bc2gm"]
@@ -132,7 +133,24 @@ def test_words_have_the_logits_of_the_teachers_words_at_the_same_characters(teac
     assert np.isnan(said[2]).all()
     assert np.isnan(found.at("2", starts, ends)).all()
     words = [text[start:end] for start, end in found.words.tolist()]
-    assert words == "Aspirin treats fever and ulcer and tumour and fever in mice . Bexol does not .".split()
+    assert words == [
+        "Aspirin",
+        "treats",
+        "fever",
+        "and",
+        "ulcer",
+        "and",
+        "tumour",
+        "and",
+        "fever",
+        "in",
+        "mice",
+        ".",
+        "Bexol",
+        "does",
+        "not",
+        ".",
+    ]
 
 
 def test_the_mean_of_several_teachers_is_learned_from(teacher: Path, directory: Path, tmp_path: Path) -> None:

@@ -100,7 +100,9 @@ def _run(
         def told(message: str) -> None:
             journal({"event": "teacher", "message": message})
 
-        built = build(recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=told)
+        built = build(
+            recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=told
+        )
     built.model.to(place)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:

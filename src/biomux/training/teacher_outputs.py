@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biomux.engine.planner import Reader, sections
+from biomux.engine import parallel
+from biomux.engine.packing import pack
+from biomux.engine.planner import split
 from biomux.errors import TrainingError
 from biomux.files import InUseError, locked, whole_file
 
@@ -132,24 +135,20 @@ def _fill(
 
 
 def _logits(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[NDArray[np.float32]]:
-    """The logits of each document's words, in order."""
-    reader = Reader(annotator.session, annotator.specials, annotator.budget, {})
-    found: dict[tuple[int, int], NDArray[np.float32]] = {}
-    owned: list[list[ModelInput]] = [[] for _ in documents]
-    for section in sections(
-        documents, [task], annotator.tokenizer, limit=annotator.limit, chunk=annotator.chunk, counts=Counter()
-    ):
-        base = {one.document: len(owned[one.document]) for one in section}
-        order = {id(one): base[one.document] for one in section}
-        for one in section:
-            owned[one.document] += one.inputs
-        for asked, _, inputs, outputs in reader.answers(section):
-            known = {id(given): place for place, given in enumerate(asked.inputs)}
-            for given, rows in zip(inputs, outputs, strict=True):
-                found[asked.document, order[id(asked)] + known[id(given)]] = rows
-    for number, inputs in enumerate(owned):
-        rows = [found[number, place][_own(given)] for place, given in enumerate(inputs)]
-        yield np.concatenate(rows) if rows else np.zeros((0, len(task.labels)), np.float32)
+    """The logits of each document's words, in order; of every sentence, also of those in which the head finds nothing."""
+    inputs = list(_inputs(annotator, task, documents))
+    rows = [one for own in inputs for one in own]
+    found: dict[int, NDArray[np.float32]] = {}
+    batches = pack(rows, specials=annotator.specials, budget=annotator.budget, heads=frozenset({task.name}))
+    with closing(parallel.run(annotator.session, batches)) as answered:
+        for batch, outputs in answered:
+            pieces = split(outputs[task.name], task.unit, batch)
+            found.update(zip(batch.windows.tolist(), pieces, strict=True))
+    place = 0
+    for own in inputs:
+        parts = [found[place + at][_own(one)] for at, one in enumerate(own)]
+        place += len(own)
+        yield np.concatenate(parts) if parts else np.zeros((0, len(task.labels)), np.float32)
 
 
 def _inputs(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[list[ModelInput]]:

@@ -100,7 +100,11 @@ def load(path: str) -> Teacher:
 def checksum(folder: Path) -> str:
     """A checksum of all that decides what a model says: its weights, or its graph, its tokenizer and its description."""
     digest = sha256()
-    names = ("manifest.json",) if (folder / "manifest.json").is_file() else ("model.safetensors", "model.json", "tokenizer.json")
+    names = (
+        ("manifest.json",)
+        if (folder / "manifest.json").is_file()
+        else ("model.safetensors", "model.json", "tokenizer.json")
+    )
     for name in names:  # a bundle's manifest has the checksums of all its files
         try:
             with (folder / name).open("rb") as stream:
@@ -209,7 +213,9 @@ def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...
             hint="take a teacher with a linear, two-layer or BiLSTM head",
         )
     if set(head.labels) != set(task.labels):
-        ours, theirs = (", ".join(sorted(set(one.labels) - set(two.labels))) for one, two in ((task, head), (head, task)))
+        ours, theirs = (
+            ", ".join(sorted(set(one.labels) - set(two.labels))) for one, two in ((task, head), (head, task))
+        )
         raise TrainingError(
             "BX452",
             f"head {name!r} of this teacher has other labels than {task.name!r}: without {ours or 'nothing'}, with {theirs or 'nothing'} more",
