@@ -340,14 +340,13 @@ class Recipe(Section):
 
     def training(self) -> dict[str, Any]:
         """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
-        how = {"threads", "checkpoint_minutes", "device"}
-        later = (
-            {} if self.teacher else {"teacher": True}
-        )  # a recipe without it means what it meant before there was one
-        return self.model_dump(
-            mode="json",
-            exclude={"about": True, "paper": True, "table": True, "types": True, "levels": True, "loop": how} | later,
-        )
+        left = {"about", "paper", "table", "types", "levels"}
+        if self.teacher is None:  # a recipe without one means what it meant before there were teachers
+            left.add("teacher")
+        plain = self.model_dump(mode="json", exclude=left)
+        for how in ("threads", "checkpoint_minutes", "device"):
+            del plain["loop"][how]
+        return plain
 
     @model_validator(mode="before")
     @classmethod

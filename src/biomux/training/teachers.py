@@ -234,7 +234,7 @@ def _taught(
         return example
     tokens = example.tokens
     said: list[NDArray[np.float32]] = [one.at(example.source[0], tokens.starts, tokens.ends) for one in outputs]
-    mean = np.mean(said, axis=0, dtype=np.float32)
+    mean: NDArray[np.float32] = np.stack(said).mean(axis=0, dtype=np.float32)
     alone = int(np.isnan(mean[:, 0]).sum())
     counts[example.task]["words that a teacher answers for"] += len(mean) - alone
     counts[example.task]["words without a partner in a teacher's"] += alone

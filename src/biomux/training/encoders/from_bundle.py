@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from biomux.engine.bundle import reader
 from biomux.engine.load import find
 from biomux.errors import RecipeError
+from biomux.training.encoders.layer_maps import layer_map
 from biomux.training.encoders.transformer import DROPOUTS, Transformer, build
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def load(settings: EncoderSettings) -> tuple[Transformer, Tokenizer, Specials]:
     encoder = build(found.config | {name: settings.dropout for name in DROPOUTS if name in found.config})
     encoder.body.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in found.state.items()})
     if settings.layers is not None:
-        encoder.keep_layers(settings.layers)
+        encoder.keep_layers(layer_map(settings.take, teacher=encoder.depth, student=settings.layers))
     tokenizer = Tokenizer.from_str(bundle.tokenizer.decode())
     tokenizer.no_padding()
     tokenizer.no_truncation()
