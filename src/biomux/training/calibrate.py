@@ -1,6 +1,7 @@
-"""Calibration at export: for each head a temperature, and for each type of a tagger the scores that keep a precision, and the threshold of the best F1.
+"""Calibration at export: for each head a temperature, and for each of its types or labels the scores that keep a precision, and the threshold of the best F1.
 
-All are fitted on the development data that the gate is measured on, with the graph that is shipped. A head that gives a number has no temperature to fit.
+All are fitted on the development data that the gate is measured on, with the graph that is shipped. A head that gives a number has
+no temperature to fit; one that answers questions, or gives every text one class, has no thresholds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from biomux.engine.bundle.heads import names
 from biomux.engine.graph_session import NEVER
 from biomux.engine.packing import pack
 from biomux.errors import ScoreError
@@ -22,7 +24,7 @@ from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -157,6 +159,42 @@ def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, 
             right[span.type].append((span.start, span.end, span.type) in one.gold)
     gold = Counter(type_ for one in found for _, _, type_ in one.gold)
     return {type_: TypeAnswers(tuple(scores[type_]), tuple(right[type_]), gold[type_]) for type_ in task.types}
+
+
+def answers_of(task: Task, gold: Sequence[Document], said: Sequence[Document]) -> dict[str, TypeAnswers]:
+    """Class or type of relation → what a head that does not tag finds. Each answer is scored by itself, as the task scores documents; a task that counts nothing by label has none."""
+    known = names(task)
+    scores: dict[str, list[float]] = {name: [] for name in known}
+    right: dict[str, list[bool]] = {name: [] for name in known}
+    wanted: Counter[str] = Counter()
+    for left, answered in zip(gold, said, strict=True):
+        bare = task.bare(answered)
+        for name, counts in _counts(task, left, bare).items():
+            wanted[name] += counts[2]
+        own = [
+            (one.type, one.score, replace(bare, relations=(one,)))
+            for one in answered.relations
+            if one.head == task.name
+        ]
+        own += [(one.name, one.score, replace(bare, labels=(one,))) for one in answered.labels if one.head == task.name]
+        for name, score, alone in own:
+            if name in scores:
+                scores[name].append(min(1.0, round(score or 0.0, DIGITS)))
+                right[name].append(_counts(task, left, alone).get(name, (0, 0, 0))[0] > 0)
+    return {name: TypeAnswers(tuple(scores[name]), tuple(right[name]), wanted[name]) for name in known if scores[name]}
+
+
+def leaves_out(task: Task) -> bool:
+    """Whether a task may say nothing, so that an unsure answer can be left out: not where every text has one class."""
+    return task.objective == "binary-cross-entropy" or len(names(task)) < len(task.labels)
+
+
+def _counts(task: Task, gold: Document, said: Document) -> Mapping[str, Sequence[int]]:
+    """Right, spurious and missed answers about a document, by label."""
+    counted = task.evaluate([gold], [said]).counts
+    found: Mapping[str, Any] = counted[0].get("counts", {}) if counted else {}
+    by_label: Mapping[str, Sequence[int]] = found.get("undirected") or next(iter(found.values()), {})
+    return by_label
 
 
 def curve(given: TypeAnswers, *, at_least: int = AT_LEAST) -> Curve:

@@ -23,6 +23,7 @@ from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.tagging import Tagging
 from biomux.training import calibrate, quantization_check, type_merging
+from biomux.training.development_scores import predict
 from biomux.training.exportable import Graphs, Trained, cannot, read
 from biomux.training.model_card import card
 
@@ -199,7 +200,10 @@ def _calibrated(
         listen("calibrating")
     for task in tasks:
         if task.name in documents and not isinstance(task, Tagging):
-            temperatures[task.name] = _within(calibrate.temperature_of(annotator, task, documents[task.name]))
+            gold = documents[task.name]
+            temperatures[task.name] = _within(calibrate.temperature_of(annotator, task, gold))
+            said = predict(replace(annotator, temperatures=temperatures), task, gold)
+            found |= {(task.name, label): given for label, given in calibrate.answers_of(task, gold, said).items()}
         elif task.name in documents and isinstance(task, Tagging):
             sentences = calibrate.read(annotator, task, documents[task.name])
             # Transitions were learned beside the logits as they are: another temperature would change the answers.
@@ -229,8 +233,10 @@ def _table(
     recipe: Recipe,
 ) -> dict[str, Any]:
     thresholds: dict[str, dict[str, float | None]] = {}
+    choosy = {task.name for task in trained.tasks if calibrate.leaves_out(task)}
     for (head, type_), given in answers.items():
-        thresholds.setdefault(head, {})[type_] = calibrate.best_threshold([given])
+        if head in choosy:
+            thresholds.setdefault(head, {})[type_] = calibrate.best_threshold([given])
     places = trained.places
     heads = [
         head_table.entry(
