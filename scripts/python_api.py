@@ -48,6 +48,7 @@ def page(head: str) -> str:
     parts += _class("biomux.Tagger", biomux.Tagger)
     parts += ["#### Options\n", _docstring(QueryOptions.__doc__), _options()]
     parts += _class("biomux.SkipWarning", biomux.SkipWarning)
+    parts += _function("biomux.annotator", biomux.annotator)
     parts += ["## Documents\n", _docstring(document.__doc__)]
     for name in ("Document", "Entity", "Span", "Relation", "Argument", "Passage", "Label", "Question", "Answer"):
         parts += _class(f"biomux.{name}", getattr(biomux, name))

@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tagger": {"errors", "document", "engine"},
     "frames": {"errors", "document", "tagger"},
     "spacy_component": {"errors", "document", "engine", "tagger"},
-    "annotate": {"errors", "files", "document", "text", "formats", "tasks", "engine", "scoring"},
+    "annotate": {"errors", "files", "document", "text", "formats", "tasks", "engine", "scoring", "tagger"},
     "recipes": {"errors", "plugins", "validation", "document", "tasks", "corpora", "formats"},
     "training": {
         "errors",

@@ -41,6 +41,7 @@ PUBLIC = {
     "annotate_frame",
     "corpora",
     "formats",
+    "annotator",
     "load",
     "train",
     "read",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux import corpora, formats, scoring
+    from biomux.annotate.batch_annotator import annotator
     from biomux.engine.annotator import Annotator
     from biomux.formats import LossWarning, read, write
     from biomux.frames import annotate_frame, to_dataframe
@@ -51,6 +52,7 @@ LAZY = {
     "SkipWarning": "biomux.tagger",
     "Tagger": "biomux.tagger",
     "annotate_frame": "biomux.frames",
+    "annotator": "biomux.annotate.batch_annotator",
     "corpora": "",
     "formats": "",
     "read": "biomux.formats",
@@ -86,6 +88,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "annotate_frame",
+    "annotator",
     "corpora",
     "formats",
     "load",
