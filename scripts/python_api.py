@@ -13,7 +13,7 @@ from biomux.scoring import labels, numbers, relations, significance, spans
 from biomux.tagger import QueryOptions
 from biomux.training.trained_run import TrainedRun
 
-INTERNAL = {"Tagger.annotate_query", "Tagger.tag", "Tagger.of"}
+INTERNAL = {"Tagger.annotate_query", "Tagger.tag", "Tagger.of", "Tagger.of_tasks"}
 """Members without an underscore that other packages of Biomux use, and nobody else should."""
 
 SCORING = (

@@ -97,7 +97,7 @@ def test_the_text_is_whole_and_each_entity_is_marked_where_it_is(document: Docum
 
 def test_overlapping_entities_have_lines_of_their_own() -> None:
     page = OVERLAPPING.to_html()
-    lanes = dict(re.findall(r'<mark class="(t\d) (l\d)"', page))
+    lanes = dict(re.findall(r'<mark class="(t\w+) (l\d)"', page))
     assert sorted(lanes.values()) == ["l0", "l0", "l1", "l2"]
 
 
@@ -134,7 +134,7 @@ def test_relations_labels_and_answers_are_listed() -> None:
 
 def test_types_are_counted_above_all_documents_and_can_be_switched_off() -> None:
     page = html.page([OVERLAPPING, Document("2", "TP53", spans=(Span(0, 4, "gene"),))])
-    number = re.search(r'<input type="checkbox" id="(t\d)" checked> gene <span>2</span>', page)
+    number = re.search(r'<input type="checkbox" id="(t\w+)" checked> gene <span>2</span>', page)
     assert number is not None
     assert f"body:has(#{number[1]}:not(:checked)) :is(small.{number[1]}, tr.{number[1]})" in page
     assert "<p>2 documents, 5 entities</p>" in page
@@ -152,6 +152,13 @@ def test_a_notebook_shows_a_document() -> None:
     shown = OVERLAPPING._repr_html_()
     assert shown.startswith('<div class="biomux">')
     assert "<html" not in shown
+
+
+def test_cells_of_a_notebook_do_not_change_each_others_colours() -> None:
+    first, second = (Document("1", "TP53", spans=(Span(0, 4, name),))._repr_html_() for name in ("gene", "disease"))
+    rules = [set(re.findall(r"^\.(t\w+) \{ --c: (#\w+)", one, re.MULTILINE)) for one in (first, second)]
+    assert len(rules[0]) == len(rules[1]) == 1
+    assert not {name for name, _ in rules[0]} & {name for name, _ in rules[1]}
 
 
 def test_the_command_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:

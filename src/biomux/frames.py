@@ -35,7 +35,7 @@ def to_dataframe(documents: Iterable[Document], *, library: Library = "pandas") 
     """The entities of documents as a table, one row each, with the columns of a `tsv` file. Documents without entities have no row.
 
     >>> from biomux import Document, Span
-    >>> to_dataframe([Document("1", "TP53", spans=(Span(0, 4, "gene"),))], library="arrow").column_names
+    >>> to_dataframe([Document("1", "TP53", spans=(Span(0, 4, "gene"),))], library="arrow").column_names  # doctest: +SKIP
     ['document', 'start', 'end', 'type', 'mention', 'score', 'head', 'identifiers']
     """
     if library not in get_args(Library):

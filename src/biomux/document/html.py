@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import blake2s
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -36,14 +37,16 @@ UNSHOWN = re.compile(
 
 @dataclass(slots=True)
 class Types:
-    """The types that were met, each with its number (the class of its elements is `t` and that number) and how often it stood."""
+    """The types that were met, each with the class of its elements and how often it stood."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    classes: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     def css_class(self, type_: str) -> str:
-        """The class of a type's elements."""
-        return f"t{self.numbers.setdefault(type_, len(self.numbers))}"
+        """The class of a type's elements: by its name, since the cells of a notebook share one page and its styles."""
+        if type_ not in self.classes:
+            self.classes[type_] = f"t{blake2s(type_.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
+        return self.classes[type_]
 
 
 def page(documents: Iterable[Document], *, title: str = "Annotated documents") -> str:
@@ -250,7 +253,7 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) 
 
 
 def _colours(types: Types) -> str:
-    return "".join(f".{types.css_class(name)} {{ --c: {colour(name)}; }}\n" for name in types.numbers)
+    return "".join(f".{types.css_class(name)} {{ --c: {colour(name)}; }}\n" for name in types.classes)
 
 
 @cache
