@@ -289,6 +289,11 @@ CODES: dict[str, Entry] = {
         "A word has bytes that are not valid UTF-8.",
         "Convert the file to UTF-8.",
     ),
+    "BX424": Entry(
+        "the tables of words of a bundle do not fit each other",
+        "`words.txt` does not have one line for each vector of `words.onnx`, or the encoder reads vectors of another size.",
+        "Copy or download the bundle again, or export the run again.",
+    ),
     "BX450": Entry(
         "a student's features cannot be compared with its teacher's",
         "A loss names a layer that one of them does not have, attention maps have different numbers of heads, or there is no teacher.",

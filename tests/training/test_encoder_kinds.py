@@ -1,4 +1,4 @@
-"""Every kind of encoder, and heads over sequences, through a whole run: trained, scored, loaded, taken over."""
+"""Every kind of encoder, and heads over sequences, through a whole run: trained, scored, loaded, exported, taken over."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from training import invented
 
-from biomux.errors import BundleError
+from biomux.engine.load import load
 from biomux.training import run
 from biomux.training.encoders import from_run
 from biomux.training.export import export
@@ -60,9 +60,11 @@ def test_a_run_learns_and_loads(kind: str, tmp_path: Path) -> None:
     assert scores["tasks"]["drugs"]["f1"] > 0.5
     found = load_run(folder)("Mice given zolmide had a fever, and ZOLMIDE2 was high.")
     assert ("zolmide", "Chemical") in {(found.text[span.start : span.end], span.type) for span in found.spans}
-    with pytest.raises(BundleError, match="BX505") as caught:
-        export(folder, tmp_path / "bundle", measure=False)
-    assert "biomux.load" in (caught.value.hint or "")
+    export(folder, tmp_path / "bundle", measure=False)
+    again = load(tmp_path / "bundle")(found.text, heads=["drugs"], threshold=0)
+    assert {(span.start, span.end, span.type) for span in again.spans} == {
+        (span.start, span.end, span.type) for span in found.spans
+    }
     encoder, tokenizer, _ = from_run.load(folder)
     kept = load_file(folder / "model.safetensors")
     assert all(torch.equal(kept[f"encoder.{name}"], value) for name, value in encoder.state_dict().items())

@@ -25,7 +25,7 @@ WITHIN = 1e-4
 
 def test_every_family_is_tested() -> None:
     tested = {config.get("kind") or config["model_type"] for config in graphs.ENCODERS.values()}
-    assert tested == set(FAMILIES)
+    assert tested == set(FAMILIES) - {"lexical"}  # reads words instead of tokens: see test_lexical_export
 
 
 def test_every_head_is_tested() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.engine.packing import Batch
+    from biomux.engine.word_memory import WordMemory
 
     Whole = NDArray[np.int64]
 
@@ -58,9 +59,11 @@ class GraphSession:
     def __init__(self, places: Mapping[str, Place], inputs: Collection[str]) -> None:
         self.places = dict(places)
         self._inputs = frozenset(inputs)
+        self.memory: WordMemory | None = None
+        """The words whose numbers batches have as ids, where the graph reads their vectors."""
 
     @abstractmethod
-    def compute(self, feeds: Mapping[str, Whole], outputs: Collection[str]) -> dict[str, Floats]:
+    def compute(self, feeds: Mapping[str, NDArray[Any]], outputs: Collection[str]) -> dict[str, Floats]:
         """What the encoder's graph gives; no other outputs than these are read."""
 
     @abstractmethod
@@ -96,7 +99,7 @@ class GraphSession:
         usable(found)
         return found
 
-    def _feeds(self, batch: Batch, outputs: Collection[str]) -> dict[str, Whole]:
+    def _feeds(self, batch: Batch, outputs: Collection[str]) -> dict[str, NDArray[Any]]:
         """The graph's inputs. Rows that nothing reads are not computed, but for one: not every runtime takes none."""
         windows, length = batch.ids.shape
         rows = {
@@ -109,7 +112,10 @@ class GraphSession:
                 rows[name] = np.arange(length if name == "tokens" else 1, dtype=np.int64)
         segments = np.zeros_like(batch.ids) if batch.segments is None else batch.segments
         feeds = {"ids": batch.ids, "mask": batch.mask, "segments": segments, **rows}
-        return {name: feeds[name] for name in feeds if name in self._inputs}
+        found: dict[str, NDArray[Any]] = {name: feeds[name] for name in feeds if name in self._inputs}
+        if self.memory is not None:
+            found["vectors"] = self.memory.take(batch.ids)
+        return found
 
 
 class GraphAnswers(Answers):

@@ -9,7 +9,9 @@ from pathlib import Path
 from biomux.engine import runtimes
 from biomux.engine.annotator import Annotator
 from biomux.engine.bundle import reader, tokenizer_check
+from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, did_you_mean
+from biomux.text.word_splitter import as_tokenizer
 
 SHIPPED = "first"
 """The bundle that is taken where none is named."""
@@ -25,9 +27,16 @@ def load(path_or_name: str | Path | None = None, *, threads: int | None = None, 
 
 def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str = "auto") -> Annotator:
     """The annotator of a bundle that has been read."""
+    memory = None if read.words is None else memory_of(read.words)
+    if memory is not None:
+        tokenizer = as_tokenizer(memory.numbers)
+    else:
+        tokenizer = tokenizer_check.build(read.tokenizer, where=str(read.folder / "tokenizer.json"))
     return Annotator.of_tasks(
-        runtimes.open_session(read.graph, read.places, pairs=read.pairs, threads=threads, runtime=runtime),
-        tokenizer_check.build(read.tokenizer, where=str(read.folder / "tokenizer.json")),
+        runtimes.open_session(
+            read.graph, read.places, pairs=read.pairs, threads=threads, runtime=runtime, memory=memory
+        ),
+        tokenizer,
         read.specials,
         read.tasks,
         limit=read.limit,

@@ -37,7 +37,7 @@ class OnnxSession(GraphSession):
         self._of_pairs = None if pairs is None else _opened(pairs, {})
         super().__init__(places, [one.name for one in self._session.get_inputs()])
 
-    def compute(self, feeds: Mapping[str, NDArray[np.int64]], outputs: Collection[str]) -> dict[str, Floats]:
+    def compute(self, feeds: Mapping[str, NDArray[Any]], outputs: Collection[str]) -> dict[str, Floats]:
         """What the encoder's graph gives."""
         return dict(zip(outputs, self._session.run(list(outputs), dict(feeds)), strict=True))
 

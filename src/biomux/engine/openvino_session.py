@@ -56,7 +56,7 @@ class OpenVinoSession(GraphSession):
         self._requests = threading.local()
         super().__init__(places, [one.get_any_name() for one in self._compiled["graph"].inputs])
 
-    def compute(self, feeds: Mapping[str, NDArray[np.int64]], outputs: Collection[str]) -> dict[str, Floats]:
+    def compute(self, feeds: Mapping[str, NDArray[Any]], outputs: Collection[str]) -> dict[str, Floats]:
         """What the encoder's graph gives."""
         found = self._request("graph").infer(dict(feeds))
         return {name: found[name] for name in outputs}

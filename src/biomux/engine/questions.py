@@ -13,6 +13,7 @@ from biomux.engine.query import Query
 from biomux.errors import BiomuxError, UsageError
 from biomux.tasks.question_answering import QUESTION
 from biomux.text import sentences
+from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -76,9 +77,8 @@ def find(
 
 def unread(annotator: Annotator, question: str) -> int:
     """How many tokens of a question are not read, since it is too long."""
-    return max(
-        0, len(annotator.tokenizer.encode(question, add_special_tokens=False)) - min(QUESTION, annotator.limit // 2)
-    )
+    (tokens,) = text_tokens.split(annotator.tokenizer, question, [(0, len(question))])
+    return max(0, len(tokens) - min(QUESTION, annotator.limit // 2))
 
 
 def _with_best(task: Task, n: int) -> Task:

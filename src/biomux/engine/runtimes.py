@@ -15,8 +15,9 @@ from biomux.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from biomux.engine.graph_session import Place
+    from biomux.engine.graph_session import GraphSession, Place
     from biomux.engine.session import Session
+    from biomux.engine.word_memory import WordMemory
 
 Name = Literal["onnxruntime", "openvino"]
 Runtime = Literal["auto", "onnxruntime", "openvino"]
@@ -49,8 +50,17 @@ def open_session(
     pairs: bytes | None = None,
     threads: int | None = None,
     runtime: str = "auto",
+    memory: WordMemory | None = None,
 ) -> Session:
-    """A session over graphs that `onnx_check` has let pass."""
+    """A session over graphs that `onnx_check` has let pass; `memory` where batches hold numbers of words."""
+    session = _opened(graph, places, pairs=pairs, threads=threads, runtime=runtime)
+    session.memory = memory
+    return session
+
+
+def _opened(
+    graph: bytes, places: Mapping[str, Place], *, pairs: bytes | None, threads: int | None, runtime: str
+) -> GraphSession:
     if named(runtime) == OTHER:
         from biomux.engine.openvino_session import OpenVinoSession
 

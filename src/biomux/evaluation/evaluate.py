@@ -14,6 +14,8 @@ from biomux.errors import CorpusError, ScoreError
 from biomux.evaluation.score_folder import column_writer, signed
 from biomux.scoring.score_sheet import Sheet
 from biomux.scoring.signature import Checksum
+from biomux.text import words
+from biomux.text.tokens import Splitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,6 +109,8 @@ def token_ranges(model: EvaluatedModel) -> Callable[[str], list[Range]] | None:
     tokenizer = getattr(model, "tokenizer", None)
     if tokenizer is None:
         return None
+    if isinstance(tokenizer, Splitter):
+        return words.split
     return lambda text: [
         (start, end) for start, end in tokenizer.encode(text, add_special_tokens=False).offsets if start < end
     ]

@@ -11,6 +11,7 @@ from biomux.document import Document
 from biomux.engine import load
 from biomux.engine.bundle import reader
 from biomux.engine.query import Query
+from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +47,7 @@ class Model:
         total = 2
         for start in range(0, len(text), SLICE):
             piece = text[start : start + SLICE]
-            found = len(self.annotator.tokenizer.encode(piece, add_special_tokens=False).ids)
+            found = len(text_tokens.split(self.annotator.tokenizer, piece, [(0, len(piece))])[0])
             total += max(found, len(piece) // 16)
             if total > most:
                 break

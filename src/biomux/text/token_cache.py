@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from biomux.text.tokens import SPACES, Tokens
+from biomux.text.tokens import SPACES, Splitter, Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,10 @@ class Remembering:
 
 def remembering(tokenizer: Tokenizer) -> Tokenizer:
     """The tokenizer, with a memory where that gives the same tokens."""
-    return cast("Tokenizer", Remembering(tokenizer)) if may_remember(tokenizer) else tokenizer
+    own: object = tokenizer
+    if isinstance(own, Splitter) or not may_remember(tokenizer):
+        return tokenizer
+    return cast("Tokenizer", Remembering(tokenizer))
 
 
 def may_remember(tokenizer: Tokenizer) -> bool:

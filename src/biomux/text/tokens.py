@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -48,6 +48,14 @@ class Tokens:
         return Tokens(self.ids[start:end], self.first[chosen] - start, self.starts[chosen], self.ends[chosen])
 
 
+@runtime_checkable
+class Splitter(Protocol):
+    """A tokenizer that makes tokens by itself, without the library of that name; `split` and `split_all` take it as they take others."""
+
+    def split_all(self, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
+        """The tokens of ranges of several texts, one after the other; offsets are of the text."""
+
+
 SPACES = re.compile("[\x00\x0b\x0c\x1c-\x1f\x85]")
 """White space, and NUL, that BERT's tokenizers delete as control characters, which would make one word of the two beside it."""
 
@@ -59,6 +67,9 @@ def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Toke
 
 def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
     """The tokens of ranges of several texts, one after the other: one call of the tokenizer, which costs as much as many sentences."""
+    own: object = tokenizer
+    if isinstance(own, Splitter):
+        return own.split_all(texts)
     if (remembered := getattr(tokenizer, "split", None)) is not None:  # `biomux.text.token_cache`
         return [tokens for text, ranges in texts for tokens in remembered(text, ranges)]
     cut: list[str] = []

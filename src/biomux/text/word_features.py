@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -53,6 +53,11 @@ class WordFeatures:
     grams: NDArray[np.int64]
     sizes: NDArray[np.int64]
     shapes: NDArray[np.int64]
+
+
+def vector_row(word: str, known: Mapping[str, int]) -> int:
+    """The row of a word's vector: as it is written, in lower case, or 0."""
+    return known.get(word) or known.get(word.lower(), 0)
 
 
 def of_words(words: Sequence[str], rows: Rows) -> WordFeatures:

@@ -74,6 +74,11 @@ def add(
     begun = time.monotonic()
     folder = folder_of(bundle)
     read = reader.read(folder)
+    if read.words is not None:
+        raise _cannot(
+            "cannot add a head to a bundle whose encoder reads words",
+            "add it to another bundle, or train a run with it",
+        )
     _refuse(recipe, read)
     check(recipe, directory)
     documents = load_documents(recipe, directory=directory)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from biomux import __version__
 from biomux.corpora import own
-from biomux.engine.bundle import crf_transitions, task_settings
+from biomux.engine.bundle import crf_transitions, task_settings, word_tables
 from biomux.engine.bundle import heads as head_table
 from biomux.engine.bundle import verify as verifying
 from biomux.engine.bundle.reader import FORMAT, MANIFEST, VERSION, read_manifest
@@ -92,7 +92,7 @@ def export(
     parts: dict[str, bytes] = {
         "graph.onnx": graphs.encoder,
         **({} if graphs.pairs is None else {"pairs.onnx": graphs.pairs}),
-        "tokenizer.json": trained.tokenizer.to_str().encode(),
+        **_reading(trained, graphs),
         "heads.json": _json(_table(trained, temperatures, answers, recipe)),
         "calibration.json": _json(_nested({source: calibrate.curve(given) for source, given in answers.items()})),
         "gate.json": _json(measured.to_json()),
@@ -285,6 +285,13 @@ def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -
         for check in verifying.verify(fresh):
             if check.error is not None:
                 raise check.error
+
+
+def _reading(trained: Trained, graphs: Graphs) -> dict[str, bytes]:
+    """How text becomes what the graph reads: a tokenizer, or tables of words."""
+    if graphs.words is None:
+        return {"tokenizer.json": trained.tokenizer.to_str().encode()}
+    return {"words.onnx": graphs.words, "words.txt": word_tables.to_text(trained.words)}
 
 
 def _json(value: Any) -> bytes:

@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.engine.annotator import Annotator
+from biomux.engine.bundle import word_tables
 from biomux.engine.graph_session import Place
 from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import Specials, padded
+from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, UsageError, did_you_mean
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.relation import Relations
 from biomux.tasks.text_inputs import TextPair
+from biomux.text.word_splitter import as_tokenizer
 from biomux.training import graph, quantization_check
+from biomux.training.encoders import lexical
 from biomux.training.graph.head_parts import taken_apart
 from biomux.training.graph.heads import columns, hidden_matrices
 from biomux.training.heads.crf import chained
@@ -37,11 +41,12 @@ class Graphs:
 
     encoder: bytes
     pairs: bytes | None = None
+    words: bytes | None = None
 
     @property
     def size(self) -> int:
-        """Bytes of both."""
-        return len(self.encoder) + len(self.pairs or b"")
+        """Bytes of all."""
+        return len(self.encoder) + len(self.pairs or b"") + len(self.words or b"")
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,21 @@ class Trained:
             )
         except KeyError as error:
             raise cannot(f"the weights or the setting {error} are missing") from None
-        return Graphs(made.graph, made.pairs)
+        return Graphs(made.graph, made.pairs, made.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that have a vector of their own, of a word-level encoder."""
+        return lexical.words_with_vectors(self.encoder)[0] if self.config.get("kind") == "lexical" else ()
 
     def annotator(self, graphs: Graphs, *, threads: int | None = None) -> Annotator:
         """The annotator that a bundle with these graphs gives, before calibration."""
         session = OnnxSession(graphs.encoder, self.places, pairs=graphs.pairs, threads=threads)
-        return Annotator.of_tasks(session, self.tokenizer, self.specials, self.tasks, limit=self.limit)
+        tokenizer = self.tokenizer
+        if graphs.words is not None:
+            session.memory = memory_of(word_tables.of_graph(graphs.words, self.words))
+            tokenizer = as_tokenizer(session.memory.numbers)
+        return Annotator.of_tasks(session, tokenizer, self.specials, self.tasks, limit=self.limit)
 
 
 def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
@@ -119,7 +133,7 @@ def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
         tuple(parts[task.name] for task in kept),
         kept,
         tokenizer,
-        Specials(**described["specials"]),
+        Specials(0, 1, 2) if family.words is not None else Specials(**described["specials"]),
         limit,
         left_out,
     )

@@ -227,6 +227,11 @@ def _thresholds(fields: Fields, task: Task) -> dict[entity_types.Source, float |
 
 def _specials(fields: Fields, facts: GraphFacts) -> Specials:
     values = [fields.whole(name, low=0, high=1 << 31) for name in ("pad", "before", "after")]
+    if facts.width is not None:
+        if values != [0, 1, 2]:
+            fields.refuse("the special tokens of a word-level encoder are not 0, 1 and 2", code="BX515")
+        fields.end()
+        return Specials(*values)
     fields.end()
     if max(values) >= facts.vocabulary:
         fields.refuse(f"a special token lies outside the {facts.vocabulary} of the encoder", code="BX518")

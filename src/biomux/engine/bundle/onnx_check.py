@@ -75,6 +75,9 @@ WIDTHS = {FLOAT: 4, UINT8: 1, INT8: 1, INT64: 8}
 INPUTS = {"ids": (INT64, 2), "mask": (INT64, 2), "first": (INT64, 1)}
 """Input that every graph has → its type and number of dimensions."""
 
+VECTORS = (FLOAT, 3)
+"""What `vectors` are, which a word-level encoder reads in place of `ids`."""
+
 MORE_INPUTS = {"segments": (INT64, 2), "starts": (INT64, 1), "tokens": (INT64, 1)}
 """Those that a graph has if some head needs them."""
 
@@ -84,19 +87,26 @@ OUTPUTS = ("logits", "answers", "windows", "pooled", "tokens.logits", "states")
 MOST_PAIR_HEADS = 64
 """Heads of pairs of spans: each has an input `places.N` and an output `pairs.N` in their graph."""
 
+WORD_INPUTS = {"rows": (INT64, [0, 3]), "grams": (INT64, [0, 0]), "sizes": (INT64, [0, 1])}
+"""What the graph of words' own vectors reads: type and dimensions, 0 for any."""
+
 WORDS_TABLE = "embeddings.words"
 PLACES_TABLE = "embeddings.places"
 
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What the rest of a bundle must fit: rows of the tokens' table and of the positions' table (None if there is none), columns of each output."""
+    """What the rest of a bundle must fit: rows of the tokens' table and of the positions' table (None if there is none), columns of each output.
+
+    `width` is that of the words' vectors, of a graph that reads these and has no table of tokens.
+    """
 
     vocabulary: int
     positions: int | None
     outputs: dict[str, int]
     nodes: int
     constants: int
+    width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +117,33 @@ class PairFacts:
     outputs: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class WordFacts:
+    """How many words have a vector, the rows of the other tables, and the size of what the graph of words gives."""
+
+    words: int
+    hashed: int
+    grams: int
+    shapes: int
+    width: int
+
+
 def check(content: bytes, *, name: str = "graph.onnx") -> GraphFacts:
     """Refuse a graph that is not as ours are; gives what the rest of the bundle must fit."""
     reader, graph, shapes = _opened(content, name)
     inputs, outputs = _ends(reader, graph, shapes)
     given = {name: (kind, len(shape)) for name, (kind, shape) in inputs.items()}
+    reads_vectors = "ids" not in given and given.pop("vectors", None) == VECTORS
+    if reads_vectors:
+        given["ids"] = INPUTS["ids"]
     if not given.items() >= INPUTS.items() or not given.items() <= {**INPUTS, **MORE_INPUTS}.items():
         known = ", ".join((*INPUTS, *MORE_INPUTS))
         reader.refuse("BX528", f"the inputs are not of our names and types: {known}, the last three if needed")
     if not outputs or not set(outputs) <= set(OUTPUTS):
         reader.refuse("BX528", f"the outputs are not some of {', '.join(OUTPUTS)}")
     nodes = _nodes(reader, graph, set(shapes), {*inputs}, {*outputs})
+    if reads_vectors:
+        return GraphFacts(0, None, outputs, nodes, len(shapes), inputs["vectors"][1][2])
     words, places = shapes.get(WORDS_TABLE), shapes.get(PLACES_TABLE)
     if not words or len(words) > 2 or (places is not None and len(places) != 2):
         reader.refuse("BX532", f"the graph lacks the table {WORDS_TABLE}, or {PLACES_TABLE} is no table")
@@ -137,6 +163,20 @@ def check_pairs(content: bytes, *, name: str = "pairs.onnx") -> PairFacts:
         reader.refuse("BX528", f"the outputs are not pairs.0 and so on, for at most {MOST_PAIR_HEADS} heads")
     _nodes(reader, graph, set(shapes), {"states", *inputs}, {*outputs})
     return PairFacts(size[1], outputs)
+
+
+def check_words(content: bytes, *, name: str = "words.onnx") -> WordFacts:
+    """The same for the graph of words' own vectors: `rows`, `grams` and `sizes` in, `vectors` out."""
+    reader, graph, shapes = _opened(content, name)
+    inputs, outputs = _ends(reader, graph, shapes)
+    if inputs != WORD_INPUTS or set(outputs) != {"vectors"}:
+        reader.refuse("BX528", "the graph of words does not read rows, grams and sizes and give vectors")
+    _nodes(reader, graph, set(shapes), {*inputs}, {*outputs})
+    sizes = {table: shapes.get(f"{table}.words", (0, 0)) for table in ("hashed", "grams", "shapes")}
+    vectors = shapes.get("known.words", (1, 0))
+    if any(len(shape) != 2 or shape[0] < 2 for shape in sizes.values()) or len(vectors) != 2 or vectors[0] < 1:
+        reader.refuse("BX532", "the graph of words lacks a table, or it has no rows")
+    return WordFacts(vectors[0] - 1, sizes["hashed"][0], sizes["grams"][0] - 1, sizes["shapes"][0], outputs["vectors"])
 
 
 def _opened(content: bytes, name: str) -> tuple[ProtobufReader, Message, dict[str, tuple[int, ...]]]:

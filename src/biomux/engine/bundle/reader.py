@@ -4,7 +4,9 @@
     ├── manifest.json     format, version, and every other file with its size and sha256
     ├── graph.onnx        the encoder once, all heads but those of pairs of spans
     ├── pairs.onnx        heads of pairs of spans, over the words' states that the encoder's graph gives
-    ├── tokenizer.json
+    ├── tokenizer.json    how text becomes tokens; or, of a word-level encoder:
+    ├── words.onnx        tables from which the vector of a word is made
+    ├── words.txt         the words that have a row of their own there, one a line
     ├── heads.json        heads with their labels and temperatures, special tokens, the longest window
     ├── transitions.json  which tag follows which, of heads with a conditional random field
     ├── types.json        plain type names, and which heads' types stand behind each
@@ -27,7 +29,7 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine.bundle import crf_transitions, heads, onnx_check, tokenizer_check
+from biomux.engine.bundle import crf_transitions, heads, onnx_check, tokenizer_check, word_tables
 from biomux.engine.bundle.strict_json import HINT, Fields, parse
 from biomux.errors import BundleError
 from biomux.tasks.task import finds_spans
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from biomux.engine.entity_types import Curve, Merge
     from biomux.engine.graph_session import Place
     from biomux.engine.packing import Specials
+    from biomux.engine.word_vectors import WordTables
     from biomux.tasks.task import SpanTask, Task
 
 FORMAT = "biomux-bundle"
@@ -48,10 +51,13 @@ MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 64 * 1024
 MOST_FILES = 32
 LARGEST_PAIRS = 64 * 1024 * 1024
+LARGEST_WORDS = 64 * 1024 * 1024
 LARGEST = {
     "graph.onnx": onnx_check.LARGEST_GRAPH,
     "pairs.onnx": LARGEST_PAIRS,
     "tokenizer.json": tokenizer_check.LARGEST_TOKENIZER,
+    "words.onnx": onnx_check.LARGEST_GRAPH,
+    "words.txt": LARGEST_WORDS,
     "heads.json": 1024 * 1024,
     "transitions.json": 16 * 1024 * 1024,
     "types.json": 1024 * 1024,
@@ -62,7 +68,9 @@ LARGEST = {
 }
 """File → the bytes that it may have."""
 LARGEST_OTHER = 1024 * 1024
-REQUIRED = ("graph.onnx", "tokenizer.json", "heads.json")
+REQUIRED = ("graph.onnx", "heads.json")
+WORD_FILES = ("words.onnx", "words.txt")
+"""What a bundle has in place of tokenizer.json if its encoder reads words."""
 
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}(\.[a-z0-9]{1,16}){1,2}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -85,6 +93,7 @@ class Bundle:
     graph: bytes
     pairs: bytes | None
     tokenizer: bytes
+    words: WordTables | None
     tasks: tuple[Task, ...]
     places: dict[str, Place]
     temperatures: dict[str, float]
@@ -105,8 +114,17 @@ def read(folder: Path) -> Bundle:
     manifest = read_manifest(folder)
     graph = read_file(folder, "graph.onnx", manifest)
     facts = onnx_check.check(graph, name=str(folder / "graph.onnx"))
-    tokenizer = read_file(folder, "tokenizer.json", manifest)
-    tokenizer_check.check(tokenizer, vocabulary=facts.vocabulary, where=str(folder / "tokenizer.json"))
+    tokenizer, words = b"", None
+    for name in WORD_FILES if facts.width is not None else ("tokenizer.json",):
+        if name not in manifest.files:
+            raise BundleError("BX510", f"{name} is missing", where=str(folder / MANIFEST), hint=HINT)
+    if facts.width is not None:
+        words = word_tables.read(
+            *(read_file(folder, name, manifest) for name in WORD_FILES), width=facts.width, folder=folder
+        )
+    else:
+        tokenizer = read_file(folder, "tokenizer.json", manifest)
+        tokenizer_check.check(tokenizer, vocabulary=facts.vocabulary, where=str(folder / "tokenizer.json"))
     pairs = read_file(folder, "pairs.onnx", manifest) if "pairs.onnx" in manifest.files else None
     of_pairs = None if pairs is None else onnx_check.check_pairs(pairs, name=str(folder / "pairs.onnx"))
     content = read_file(folder, "heads.json", manifest)
@@ -129,6 +147,7 @@ def read(folder: Path) -> Bundle:
         graph=graph,
         pairs=pairs,
         tokenizer=tokenizer,
+        words=words,
         tasks=tasks,
         places=table.places,
         temperatures=table.temperatures,

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from biomux.recipes import schema
-from biomux.text.word_features import Rows, of_words
+from biomux.text.word_features import Rows, of_words, vector_row
 from biomux.training.encoders import word_tokenizer, word_vectors
 from biomux.training.encoders.convolution import BLOCKS, Block
 from biomux.training.encoders.encoder import BuiltEncoder
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 REMEMBERED = 100_000
 """Words beside those of the vocabulary that are remembered; when there are more, all are forgotten."""
+
+ALPHABET = "".join(filter(str.isalpha, map(chr, range(0xA1, 0x400))))
+"""Latin and Greek letters, which words may be spelled with whether or not the texts have them; a word with others that were never seen is [UNK]."""
 
 
 class Lexical(nn.Module):
@@ -144,7 +147,8 @@ class Lexical(nn.Module):
         """The words that the tokenizer knows, with their rows; made from the buffers when first asked for."""
         if self._lexicon is None:
             rows = Rows(*(int(self.settings[f"{name}_rows"]) for name in ("word", "gram", "shape")))
-            self._lexicon = _Lexicon(_strings(self.strings, self.ends), self.vector_rows.cpu().numpy(), rows)
+            tables = [table.cpu().numpy() for table in (self.strings, self.ends, self.vector_rows)]
+            self._lexicon = _Lexicon(_strings(*tables[:2]), tables[2], rows)
         return self._lexicon
 
     def _load_from_state_dict(self, *arguments: Any, **options: Any) -> None:
@@ -244,11 +248,6 @@ class _Table:
         return _Table(type(mine)(*joined), np.concatenate([self.vectors, other.vectors]))
 
 
-def vector_row(word: str, known: Mapping[str, int]) -> int:
-    """The row of a word's vector: as it is written, in lower case, or 0."""
-    return known.get(word) or known.get(word.lower(), 0)
-
-
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
     """The encoder for texts, with the tokenizer of their words and of the file's vectors."""
     chosen = settings.lexical or schema.LexicalSettings()
@@ -260,7 +259,7 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     rows = {word: index for index, word in enumerate(found.words, 1)}
     whole = [word for word in found.words if list(word_tokenizer.split([word])) == [word]]
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    tokenizer = word_tokenizer.tokenizer(dict.fromkeys((*ordered, *whole)))
+    tokenizer = word_tokenizer.tokenizer(dict.fromkeys((*ordered, *whole)), alphabet=ALPHABET)
     tokens = word_tokenizer.tokens_of(tokenizer)
     spelled = [token.encode() for token in tokens]
     encoder = Lexical(
@@ -288,6 +287,19 @@ def build(described: dict[str, Any]) -> Lexical:
     return Lexical(**{name: value for name, value in described.items() if name != "kind"})
 
 
-def _strings(letters: Tensor, ends: Tensor) -> list[str]:
-    whole, stops = letters.cpu().numpy().tobytes(), ends.tolist()
+def words_with_vectors(state: Mapping[str, NDArray[Any]]) -> tuple[tuple[str, ...], list[int]]:
+    """The words whose vectors an encoder has from a file, and the row of each, from its state dict.
+
+    A word that has its vector by its lower case is not one of them, nor is a row that no token has.
+    """
+    found: dict[int, str] = {}
+    tokens = _strings(state["strings"], state["ends"])
+    for token, row in zip(tokens, state["vector_rows"].tolist(), strict=True):
+        if row and (row not in found or token == token.lower()):
+            found[row] = token
+    return tuple(found.values()), list(found)
+
+
+def _strings(letters: NDArray[np.uint8], ends: NDArray[np.int32]) -> list[str]:
+    whole, stops = letters.tobytes(), ends.tolist()
     return [whole[start:end].decode() for start, end in zip([0, *stops[:-1]], stops, strict=True)]

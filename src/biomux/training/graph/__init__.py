@@ -6,6 +6,7 @@ family, one line here. What a head does not read is not computed: after the atte
 | input | shape | |
 |---|---|---|
 | ids, mask | windows × length | |
+| vectors | windows × length × width | in place of ids, of encoders that read words' own vectors: they have a graph of their own (`words`) |
 | segments | windows × length | where a head reads pairs of texts and the encoder tells them apart |
 | first | words | places of words' first tokens in the flattened rows |
 | starts | windows, or none | places of windows' first tokens, where a head reads [CLS] |
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import BundleError
-from biomux.training.graph import bert, bilstm, convolution, distilbert, heads, mobilebert, mpnet, pairs
+from biomux.training.graph import bert, bilstm, convolution, distilbert, heads, lexical, mobilebert, mpnet, pairs
 from biomux.training.graph.activations import ACTIVATIONS
 from biomux.training.graph.builder import Graph
 
@@ -46,6 +47,7 @@ FAMILIES: dict[str, Family] = {
     "mobilebert": mobilebert.FAMILY,
     "bilstm": bilstm.FAMILY,
     "convolution": convolution.FAMILY,
+    "lexical": lexical.FAMILY,
 }
 """Kind of encoder, or model type of a transformer → how it becomes a graph."""
 
@@ -54,10 +56,11 @@ ACTIVATION_KEYS = ("hidden_act", "activation")
 
 @dataclass(frozen=True)
 class Written:
-    """Graphs as bytes: the encoder's, and that of pairs of spans if there is any; `heads.columns` says where each head's logits stand."""
+    """Graphs as bytes: the encoder's, that of pairs of spans and that of words' own vectors if there are any; `heads.columns` says where each head's logits stand."""
 
     graph: bytes
     pairs: bytes | None
+    words: bytes | None = None
 
 
 def family_of(config: Config) -> Family:
@@ -118,11 +121,15 @@ def write(
         graph.named(whole, "states")
         outputs["states"] = ["states rows", len(mixes) * encoded.width]
         second = pairs.write(by_output["pairs"], mixes, encoded.width)
-    inputs = {"ids": ["windows", "length"], "mask": ["windows", "length"], "first": ["words"]}
+    read: dict[str, list[Any]] = {"ids": ["windows", "length"]}
+    if family.words is not None:
+        read = {"vectors": ["windows", "length", encoded.width]}
+    inputs = {**read, "mask": ["windows", "length"], "first": ["words"]}
     inputs |= {kind: [f"{kind} rows"] for kind in kinds if kind != "first"}
     if segments:
         inputs["segments"] = ["windows", "length"]
-    return Written(graph.model(inputs, outputs).SerializeToString(), second)
+    third = None if family.words is None else family.words(state, config, precision=precision)
+    return Written(graph.model(inputs, outputs).SerializeToString(), second, third)
 
 
 _READ_BY: dict[str, frozenset[str]] = {

@@ -161,7 +161,7 @@ class Graph:
         return out
 
     def model(self, inputs: Mapping[str, Sequence[Any]], outputs: Mapping[str, Sequence[Any]]) -> onnx.ModelProto:
-        """The finished model: inputs are whole numbers unless called `states`, outputs numbers; both with their shapes."""
+        """The finished model: inputs are whole numbers unless called `states` or `vectors`, outputs numbers; both with their shapes."""
         graph = helper.make_graph(
             self.nodes,
             "biomux",
@@ -176,7 +176,7 @@ class Graph:
 
 
 def _type(name: str) -> int:
-    return int(TensorProto.FLOAT if name == "states" else TensorProto.INT64)
+    return int(TensorProto.FLOAT if name in ("states", "vectors") else TensorProto.INT64)
 
 
 def columns_to_int8(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:

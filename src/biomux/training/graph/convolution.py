@@ -20,16 +20,21 @@ EPSILON = 1e-5
 
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
-    """Of the last block only the picked rows are mixed."""
-    width, window, maxout = int(config["width"]), int(config["window"]), config["activation"] == "maxout"
+    """Embeddings, then the blocks."""
     real = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), graph.integers(2))
     hidden = graph.add("Mul", _norm(graph, _embed(graph, state, config), state, "norm"), real)
+    return blocks(graph, hidden, real, state, config, pick)
+
+
+def blocks(graph: Graph, hidden: str, real: str, state: State, config: Config, pick: Pick | None) -> Encoded:
+    """Residual windows over vectors that are zero where `real` is. Of the last block only the picked rows are mixed; all of them without `pick`."""
+    width, window, maxout = int(config["width"]), int(config["window"]), config["activation"] == "maxout"
     earlier = []
     for block, (name,) in enumerate(matrices(config)):
         seen = _neighbours(graph, hidden, window, width)
         earlier.append(hidden)
-        last = block == int(config["blocks"]) - 1
-        if last:
+        last = block == int(config["blocks"]) - 1 and pick is not None
+        if last and pick is not None:
             seen, hidden, real = pick(seen, width * (2 * window + 1)), pick(hidden, width), pick(real, 1)
         mixed = transformer.dense(graph, seen, state, name)
         if maxout:
@@ -59,9 +64,9 @@ def _embed(graph: Graph, state: State, config: Config) -> str:
 
 def _neighbours(graph: Graph, hidden: str, window: int, width: int) -> str:
     """Each token's vector between those of its neighbours, zeros beyond the edges."""
-    edge = graph.zeros(graph.size("ids", 0), window, width)
+    edge = graph.zeros(graph.size("mask", 0), window, width)
     wide = graph.add("Concat", edge, hidden, edge, axis=1)
-    length, axis = graph.size("ids", 1), graph.integers(1)
+    length, axis = graph.size("mask", 1), graph.integers(1)
     parts = []
     for shift in range(2 * window + 1):
         begin = graph.integers(shift)

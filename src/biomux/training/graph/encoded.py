@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from biomux.training.graph.builder import Graph
+    from biomux.training.graph.builder import Graph, Precision
 
 State = Mapping[str, NDArray[Any]]
 """The encoder's weights and tables by their names in the state dict."""
@@ -37,6 +37,12 @@ class Write(Protocol):
     def __call__(self, graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded: ...
 
 
+class WriteWords(Protocol):
+    """Writes a graph from words' rows to their own vectors: `biomux.engine.word_vectors` says what it reads."""
+
+    def __call__(self, state: State, config: Config, *, precision: Precision) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """How encoders of a kind become a graph.
@@ -50,6 +56,8 @@ class Family:
     positions: tuple[str, int] | None = None
     segments: Callable[[Config], bool] = lambda _: False
     """Whether the encoder tells two parts of a row apart."""
+    words: WriteWords | None = None
+    """Writes the graph of words' own vectors, of encoders that read `vectors` and not `ids`."""
 
 
 def floats(state: State, name: str) -> NDArray[np.float32]:

@@ -1,0 +1,93 @@
+"""The vectors of words, by a graph of look-up tables that comes with a bundle: what a word-level encoder knows of a word before it reads its neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biomux.engine.session import failed
+from biomux.engine.word_memory import WordMemory
+from biomux.text.word_features import Rows, of_words, vector_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Run = Callable[[Mapping[str, NDArray[np.int64]]], Floats]
+
+AT_ONCE = 512
+"""Words that are computed together: those of like length, so that little is padded."""
+ALWAYS = ("[PAD]", "[CLS]", "[SEP]")
+"""What stands beside, before and after the words of a window, as numbers 0, 1 and 2."""
+
+
+@dataclass(frozen=True)
+class WordTables:
+    """A bundle's graph of words, the words that have a vector in it (the first has row 1), and how many rows its other tables have."""
+
+    graph: bytes
+    words: tuple[str, ...]
+    rows: Rows
+
+
+class WordVectors:
+    """Computes the vectors of words; `run` is the graph.
+
+    | input | shape | |
+    |---|---|---|
+    | rows | words × 3 | of the tables of word vectors, of hashed words, of shapes |
+    | grams | words × the most that one has | rows of the table of n-grams; the row after the last, of zeros, where a word has fewer |
+    | sizes | words × 1 | how many n-grams each word has |
+    """
+
+    def __init__(self, tables: WordTables, run: Run) -> None:
+        self._known = {word: row for row, word in enumerate(tables.words, 1)}
+        self._rows, self._run = tables.rows, run
+
+    def __call__(self, words: Sequence[str]) -> Floats:
+        """The vectors, a row for each word."""
+        found = of_words(words, self._rows)
+        vectors = np.array([vector_row(word, self._known) for word in words], dtype=np.int64)
+        rows = np.stack([vectors, found.words, found.shapes], axis=1)
+        starts = np.cumsum(found.sizes) - found.sizes
+        order = np.argsort(found.sizes, kind="stable")
+        made: list[Floats] = []
+        for begin in range(0, len(words), AT_ONCE):
+            chosen = order[begin : begin + AT_ONCE]
+            sizes = found.sizes[chosen]
+            places = np.arange(int(sizes.max()))[None, :]
+            inside = places < sizes[:, None]
+            grams = np.where(inside, starts[chosen][:, None] + places, 0)
+            feeds = {
+                "rows": rows[chosen],
+                "grams": np.where(inside, found.grams[grams], self._rows.grams),
+                "sizes": sizes[:, None],
+            }
+            made.append(self._run(feeds))
+        whole = np.concatenate(made)
+        result = np.empty_like(whole)
+        result[order] = whole
+        return result
+
+
+def memory_of(tables: WordTables) -> WordMemory:
+    """A memory over a bundle's graph of words, computed by onnxruntime whatever computes the rest: each word once."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        session: Any = onnxruntime.InferenceSession(tables.graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exceptions have no common base
+        raise failed("open", error) from None
+
+    def run(feeds: Mapping[str, NDArray[np.int64]]) -> Floats:
+        found: Floats = session.run(["vectors"], dict(feeds))[0]
+        return found
+
+    return WordMemory(WordVectors(tables, run), always=ALWAYS)
