@@ -135,3 +135,36 @@ def test_wrong_names_are_refused(
 def test_a_model_without_such_a_head_says_what_it_has(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["annotate", TEXT, "--tasks", "relations"]) == 2
     assert "BX610: the model has no head for relations; it has: entities (gene, " in capsys.readouterr().err
+
+
+def test_every_output_that_can_hold_them_has_the_relation_and_the_class(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    wanted = {
+        "out.bioc.xml": ('<infon key="type">treats</infon>', "biomux labels"),
+        "out.bioc.json": ('"type":"treats"', "biomux labels"),
+        "out.relations.tsv": ("text\ttreats\taspirin\t0\t7\tChemical\tfever\t16\t21\tDisease\t0.",),
+        "out.labels.tsv": ("text\t\t\tyes\t\t0.", "\troles\taspirin treated fever."),
+        "out.html": ("<td>treats</td><td>Arg1: aspirin; Arg2: fever</td>", "<td>yes</td>"),
+    }
+    for name, parts in wanted.items():
+        assert annotate(TEXT, "-o", tmp_path / name) == 0
+        written = (tmp_path / name).read_text()
+        assert all(part in written for part in parts), name
+    assert annotate(TEXT, "-o", tmp_path / "brat", "--format", "brat") == 0
+    assert "R1\ttreats Arg1:T1 Arg2:T2\n" in (tmp_path / "brat" / "text.ann").read_text()
+    capsys.readouterr()
+    assert annotate(TEXT, "-o", tmp_path / "out.tsv") == 0
+    err = capsys.readouterr().err
+    assert "lost: relations (1), for instance in document 'text': the format relations has a table of them\n" in err
+
+
+def test_a_format_that_cannot_hold_what_is_asked_for_is_refused_before_the_work(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert annotate(TEXT, "--tasks", "classes", "--format", "tsv") == 2
+    assert "BX120: format 'tsv' cannot hold classes; choose from: " in capsys.readouterr().err
+    assert annotate(TEXT, "--tasks", "relations", "--format", "labels") == 2
+    assert "BX120: format 'labels' cannot hold relations" in capsys.readouterr().err
+    assert annotate(TEXT, "--format", "pairs") == 2
+    assert "BX120: format 'pairs' cannot hold entities" in capsys.readouterr().err

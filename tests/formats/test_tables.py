@@ -64,7 +64,7 @@ def test_what_is_said_beside_entities_is_told_as_lost_and_the_text_is_not() -> N
     )
     losses: list[Loss] = []
     table([document], "tsv", losses)
-    assert losses == [Loss("1", "relations")]
+    assert losses == [Loss("1", "relations", detail="the format relations has a table of them")]
 
 
 @pytest.mark.parametrize("name", ["x.tsv", "x.tsv.gz", "x.tab"])

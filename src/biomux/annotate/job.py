@@ -94,6 +94,8 @@ def goal(where: str, format: str | None, *, gzip: bool = False, query: Query | N
 def must_hold(chosen: formats.Format, query: Query) -> formats.Format:
     """The format, if it can be written and can hold something of what a query finds: said before the work, not after it."""
     wanted = _wanted(query)
+    if query.tasks is None and chosen.one_way:
+        wanted |= {"relations", "labels"}
     if wanted and not wanted & formats.to_write(chosen).holds:
         named = {"spans": "entities", "labels": "classes"}.get(min(wanted), min(wanted))
         able = (name for name in formats.names() if formats.get(name).writable and wanted & formats.get(name).holds)

@@ -79,7 +79,7 @@ def document_of(fields: Any) -> Document:
         _ranges(fields, "tokens") if "tokens" in fields else None,
         _each(fields, "spans", _span) if "spans" in fields else (),
         _each(fields, "relations", _relation) if "relations" in fields else (),
-        _each(fields, "labels", _label) if "labels" in fields else (),
+        _each(fields, "labels", label_of) if "labels" in fields else (),
         _string(fields, "pair", "document") if get("pair") is not None else None,
         _each(fields, "questions", _question) if "questions" in fields else (),
         _ranges(fields, "coverage") if "coverage" in fields else None,
@@ -168,7 +168,8 @@ def _passage(fields: dict[str, Any]) -> Passage:
     return Passage(start, end, _string(fields, "kind", "passage"), _object(fields, "extra"))
 
 
-def _label(fields: dict[str, Any]) -> Label:
+def label_of(fields: dict[str, Any]) -> Label:
+    """A label from its object."""
     if not _FIELDS["label"].issuperset(fields):
         raise _unknown(fields, "label")
     name = _string(fields, "name", "label")

@@ -30,7 +30,7 @@ def record(document: Document) -> dict[str, Any]:
     if document.relations:
         fields["relations"] = [_relation_record(relation, where) for relation in document.relations]
     if document.labels:
-        fields["labels"] = [_label_record(label, where) for label in document.labels]
+        fields["labels"] = [label_record(label, where) for label in document.labels]
     if document.pair is not None:
         fields["pair"] = document.pair
     if document.questions:
@@ -86,7 +86,8 @@ def _passage_record(passage: Passage, where: str) -> dict[str, Any]:
     return fields
 
 
-def _label_record(label: Label, where: str) -> dict[str, Any]:
+def label_record(label: Label, where: str) -> dict[str, Any]:
+    """A label as an object."""
     fields: dict[str, Any] = {"name": label.name}
     if label.value is not None:
         fields["value"] = _number(label.value, where)

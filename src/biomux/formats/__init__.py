@@ -106,6 +106,8 @@ FORMATS: dict[str, str] = {
     "claims": "biomux.formats.claims",
     "hoc": "biomux.formats.hoc",
     "rct": "biomux.formats.rct",
+    "relations": "biomux.formats.relation_table",
+    "labels": "biomux.formats.label_table",
     "relation-tsv": "biomux.formats.relation_tsv",
     "pairs": "biomux.formats.pairs",
     "pairs-tsv": "biomux.formats.pairs_tsv",

@@ -10,8 +10,11 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
-from biomux.document import Argument, Document, Passage, Range, Relation, Span
-from biomux.errors import FormatError, UsageError
+import orjson
+
+from biomux.document import Argument, Document, Label, Passage, Range, Relation, Span
+from biomux.document.record_read import MalformedError, label_of
+from biomux.errors import DocumentError, FormatError, UsageError
 from biomux.formats._fields import build, field, name_of, of_kind
 from biomux.formats._pubtator_write import identifiers_of
 
@@ -28,6 +31,8 @@ GAP = "biomux"
 BETWEEN = "between passages"
 CONCEPTS = "concepts"
 """The value of the infon `GAP` of a relation that names concepts which no annotation has."""
+LABELS = "biomux labels"
+"""The infon of a document whose value is its labels, as JSON text."""
 HEADER = ("source", "date", "key", "infons")
 IDENTIFIER_KEYS = frozenset(
     {
@@ -81,6 +86,9 @@ def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, 
     spans = [_span(raw, text, at, where) for node in _nodes(tree, where) for raw in _list(node, "annotations", where)]
     links = [raw for node in _nodes(tree, where) for raw in _list(node, "relations", where)]
     metadata = {**_infons(tree, where), **{key: value for key, value in tree.items() if key not in _DOCUMENT_FIELDS}}
+    labels = labels_of(metadata.get(LABELS), len(text))
+    if labels:
+        del metadata[LABELS]
     if layout.sentence_infons:
         metadata["sentence infons"] = {str(at(start)): infons for start, infons in layout.sentence_infons}
     if header:
@@ -95,8 +103,21 @@ def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, 
         sentences=tuple((at(start), at(end)) for start, end in layout.sentences) or None,
         spans=tuple(spans),
         relations=tuple(_relations(links, spans, where)),
+        labels=labels,
         metadata=metadata,
     )
+
+
+def labels_of(value: object, size: int) -> tuple[Label, ...]:
+    """The labels that an infon holds, of a text of that size; none if it holds anything else."""
+    if not isinstance(value, str):
+        return ()
+    try:
+        found = tuple(label_of(fields) for fields in orjson.loads(value))
+    except (orjson.JSONDecodeError, MalformedError, DocumentError, TypeError, AttributeError):
+        return ()
+    placed = [(one.start, one.end) for one in found if one.start is not None or one.end is not None]
+    return found if all(a is not None and b is not None and 0 <= a < b <= size for a, b in placed) else ()
 
 
 class _Layout:

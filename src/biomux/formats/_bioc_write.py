@@ -8,7 +8,18 @@ from math import isfinite
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from biomux.formats._bioc_read import BETWEEN, CONCEPTS, GAP, HEADER, database_identifiers, named_concepts
+from biomux.document.record_write import label_record
+from biomux.formats._bioc_read import (
+    BETWEEN,
+    CONCEPTS,
+    GAP,
+    HEADER,
+    LABELS,
+    database_identifiers,
+    labels_of,
+    named_concepts,
+)
+from biomux.formats._fields import to_json
 from biomux.formats._format import Feature, Loss
 from biomux.formats._pubtator_write import identifiers_of
 
@@ -31,6 +42,7 @@ HOLDS: frozenset[Feature] = frozenset(
         "span ids",
         "span extra",
         "relations",
+        "labels",
         "metadata",
     }
 )
@@ -157,6 +169,11 @@ def _sentence(text: str, place: Range, told: Mapping[str, Any]) -> Tree:
 
 def _metadata(document: Document, lose: Callable[[str, str], None]) -> Tree:
     infons = dict(document.metadata)
+    if LABELS in infons and (document.labels or labels_of(infons[LABELS], len(document.text))):
+        del infons[LABELS]
+        lose("metadata", LABELS)
+    if document.labels:
+        infons[LABELS] = to_json([label_record(one, document.id) for one in document.labels], document.id).decode()
     if collection_of(document):
         del infons["collection"]
     starts = {str(start) for start, _ in document.sentences or ()}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
+from biomux.document import Argument
 from biomux.errors import FormatError
 from biomux.formats._format import Feature, Loss, report_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from biomux.document import Document, Relation, Span
 
@@ -123,7 +125,11 @@ def _identifier_columns(document: Document, span: Span, on_loss: Callable[[Loss]
 
 def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]:
     rows = []
-    for relation in document.relations:
+    concepts = {span.id: span.identifiers for span in document.spans if span.id is not None}
+    for given in document.relations:
+        relation = _between_concepts(given, concepts)
+        if relation is not given:
+            on_loss(Loss(document.id, "relation arguments", detail=f"{given.type}: mentions became their identifiers"))
         if len(relation.arguments) not in (1, 2) or any(argument.kind != "concept" for argument in relation.arguments):
             on_loss(
                 Loss(
@@ -147,6 +153,15 @@ def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]
         rows.append("\t".join([document.id, *columns]))
         _report_relation(document, relation, len(columns) > 3, on_loss)
     return rows
+
+
+def _between_concepts(relation: Relation, concepts: Mapping[str, tuple[str, ...]]) -> Relation:
+    """A relation of mentions that have one identifier each, as one of concepts; any other as it is."""
+    found = [concepts.get(one.target, ()) if one.kind == "span" else () for one in relation.arguments]
+    if len(found) != 2 or any(len(identifiers) != 1 for identifiers in found):
+        return relation
+    arguments = tuple(Argument(role, identifiers[0], "concept") for role, identifiers in zip(ROLES, found, strict=True))
+    return replace(relation, arguments=arguments)
 
 
 def _report_relation(document: Document, relation: Relation, novel: bool, on_loss: Callable[[Loss], None]) -> None:

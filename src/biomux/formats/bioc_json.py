@@ -8,7 +8,7 @@ or empty text, their sentences give it. Annotations without any text (stand-off)
 Infons become: of a passage, its kind ("type") and extra; of an annotation, its type, identifiers ("identifier"), score, head and
 extra; where there is no "identifier", the infons "MESH", "NCBI Gene", "NCBI Taxonomy" and the like are identifiers, and stay in the extra; of a relation likewise, and
 one without nodes (BC5CDR, BioRED) is between the concepts that its infons name; of a document, metadata. What the collection says of itself is `metadata["collection"]`; infons
-of sentences are `metadata["sentence infons"]`, by the sentence's start. A relation's node that refers to neither annotation nor
+of sentences are `metadata["sentence infons"]`, by the sentence's start. Labels are the document's infon "biomux labels": a JSON text, with fields as in [jsonl](#jsonl). A relation's node that refers to neither annotation nor
 relation is a concept: an identifier that an annotation has; or any, where the relation has the infon "biomux" with the value "concepts",
 or PubTator's roles. A reference to nothing is malformed. Some producers count UTF-8 bytes where BioC counts characters: the option `offsets="bytes"` reads their files.
 """

@@ -19,11 +19,25 @@ COLUMNS = ("document", "start", "end", "type", "mention", "score", "head", "iden
 HOLDS: frozenset[Feature] = frozenset({"spans", "overlaps", "scores", "heads", "identifiers"})
 SAID: frozenset[Feature] = frozenset({"fragments", "relations", "labels", "pair", "questions"})
 """What is said of a document beside its entities: told as lost. The rest goes with the text."""
+ELSEWHERE: dict[str, str] = {
+    "relations": "the format relations has a table of them",
+    "labels": "the format labels has a table of them",
+}
 
 
 def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
     """Tab-separated, without quoting: for `cut`, `sort`, and any program that reads tables."""
-    stream.writelines("\t".join(row).encode("utf-8", "backslashreplace") + b"\n" for row in _rows(documents, on_loss))
+    stream.writelines(_tsv_line(row) for row in _rows(documents, on_loss))
+
+
+def write_rows(stream: BinaryIO, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Another table, tab-separated: signs that do not print are written as escapes."""
+    stream.write(_tsv_line(columns))
+    stream.writelines(_tsv_line(one_line(str(cell)) for cell in row) for row in rows)
+
+
+def _tsv_line(cells: Iterable[str]) -> bytes:
+    return "\t".join(cells).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def write_csv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
@@ -36,7 +50,7 @@ def _rows(documents: Iterable[Document], on_loss: Callable[[Loss], None]) -> Ite
     for document in documents:
         for feature, count in features(document).items():
             if feature in SAID:
-                on_loss(Loss(document.id, feature, count))
+                on_loss(Loss(document.id, feature, count, ELSEWHERE.get(feature, "")))
         for span in document.spans:
             score = "" if span.score is None else f"{span.score:.4f}"
             head, identifiers = span.head or "", ";".join(span.identifiers)

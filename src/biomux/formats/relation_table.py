@@ -1,0 +1,95 @@
+"""Relations as a TSV table for other programs, a row each. It has no texts, so it is not read again.
+
+| column | holds |
+|---|---|
+| `document` | the document's id |
+| `type` | the relation's type |
+| `first`, `second` | the arguments: the mention's text, or the identifier of a concept |
+| `first_start`, `first_end`, `first_type`, `second_start` … | where each mention stands, in characters, end exclusive, and its type; empty for a concept |
+| `score` | from 0 to 1, with four digits; empty where there is none |
+| `head` | which head found it; empty where that is not known |
+
+Roles, and arguments beyond the second, are reported as lost. Tabs, line ends and other signs that do not print are written as escapes (`\\t`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux.errors import FormatError
+from biomux.formats._format import Feature, Format, Loss, stop
+from biomux.formats.entity_table import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from biomux.document import Argument, Document, Span
+    from biomux.formats._source import Source
+
+ENDS = ("first", "second")
+COLUMNS = (
+    "document",
+    "type",
+    *(f"{end}{part}" for end in ENDS for part in ("", "_start", "_end", "_type")),
+    "score",
+    "head",
+)
+HOLDS: frozenset[Feature] = frozenset({"relations"})
+ROLES = (("Arg1", "Arg2"), ("arg1", "arg2"), ("", ""))
+"""Roles that say no more than which argument comes first."""
+
+
+def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
+    """The header, and a row a relation."""
+    write_rows(stream, COLUMNS, (row for document in documents for row in _rows(document, on_loss)))
+
+
+def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
+    """Refused: there are no texts in it."""
+    del on_error
+    raise FormatError(
+        "BX110",
+        "it is a table of relations, without their texts",
+        where=source.name,
+        hint="use a format that has both, such as jsonl",
+    )
+
+
+def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[object]]:
+    spans = {span.id: span for span in document.spans if span.id is not None}
+    linked = {one.target for relation in document.relations for one in relation.arguments if one.kind == "span"}
+    lost = {
+        "spans": sum(span.id not in linked for span in document.spans),
+        "labels": len(document.labels),
+        "questions": len(document.questions),
+        "pair": int(document.pair is not None),
+        "relation arguments": sum(len(one.arguments) > len(ENDS) for one in document.relations),
+        "relation roles": sum(tuple(end.role for end in one.arguments) not in ROLES for one in document.relations),
+    }
+    for feature, count in lost.items():
+        if count:
+            on_loss(Loss(document.id, feature, count))
+    for relation in document.relations:
+        ends = [_end(document, one, spans) for one in relation.arguments[: len(ENDS)]]
+        ends += [["", "", "", ""]] * (len(ENDS) - len(ends))
+        score = "" if relation.score is None else f"{relation.score:.4f}"
+        yield [document.id, relation.type, *ends[0], *ends[1], score, relation.head or ""]
+
+
+def _end(document: Document, argument: Argument, spans: dict[str, Span]) -> list[object]:
+    span = spans.get(argument.target) if argument.kind == "span" else None
+    if span is None:
+        return [argument.target, "", "", ""]
+    return [document.mention(span), span.start, span.end, span.type]
+
+
+FORMAT = Format(
+    name="relations",
+    title="a TSV table of relations, written only",
+    suffixes=(".relations.tsv",),
+    holds=HOLDS,
+    sniff=lambda name, head: head.startswith("\t".join(COLUMNS).encode()),  # noqa: ARG005
+    read=read,
+    write=write,
+    one_way=True,
+)
