@@ -37,6 +37,17 @@ def test_what_waits_is_counted_in_tokens_and_bounded() -> None:
     assert never.value.code == "BX803"
 
 
+def test_nothing_is_taken_in_that_would_wait_too_long() -> None:
+    queue = JobQueue(10_000, batch=50, longest_wait=2)
+    queue.put(job(1_000))
+    queue.rate = 400.0
+    with pytest.raises(ServeError) as refused:
+        queue.put(job(1))
+    assert refused.value.code == "BX809"
+    queue.rate = 600.0
+    queue.put(job(1))
+
+
 def test_jobs_that_ask_for_the_same_share_a_batch_and_others_do_not() -> None:
     queue = JobQueue(100, batch=50)
     for work in ("a", "b", "a"):

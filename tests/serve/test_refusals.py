@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROUTES = (
     *("/", "/page/main.js", "/annotate", "/info", "/health", "/ready", "/metrics", "/docs", "/openapi.json"),
-    *("/setup", "/predict", "/webhook", "/nowhere", "/annotate/"),
+    *("/pairs", "/ask", "/setup", "/predict", "/webhook", "/nowhere", "/annotate/"),
 )
 VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "BREW")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import tempfile
 import zipfile
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from biomux.document import Document
+    from biomux.engine.questions import FoundAnswer
     from biomux.formats import LossTally
 
     Write = Callable[[Sequence[Document], LossTally, bool], bytes]
@@ -128,6 +130,12 @@ def written(documents: Sequence[Document], format: str, *, one: bool) -> Answer:
     content = shape.write(documents, tally, one)
     charset = "; charset=utf-8" if shape.media.startswith("text/") else ""
     return Answer(content, shape.media + charset, dict(tally.counts))
+
+
+def best(found: Sequence[Sequence[FoundAnswer]], n: int) -> Answer:
+    """The `n` best of the answers that each document gave; of two with the same score the earlier."""
+    ranked = sorted((answer for answers in found for answer in answers), key=lambda answer: -answer.score)
+    return of_json({"answers": [dataclasses.asdict(answer) for answer in ranked[:n]]})
 
 
 def of_json(value: object) -> Answer:

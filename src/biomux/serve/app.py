@@ -17,7 +17,7 @@ from biomux.serve import answers, bodies, docs_page, label_studio, page_files, q
 from biomux.serve.asking import Prepared, answer, note_of, service_of
 from biomux.serve.edge import Edge
 from biomux.serve.metrics import MEDIA
-from biomux.serve.questions import AnnotateQuestion
+from biomux.serve.questions import AnnotateQuestion, AskQuestion, PairsQuestion
 from biomux.serve.service import ClientLeftError
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def build(service: Service) -> ASGIApp:
     app.exception_handler(HTTPException)(_on_http)
     app.exception_handler(Exception)(_on_bug)
     app.post("/annotate", **docs_page.asking(AnnotateQuestion))(annotate)
+    app.post("/pairs", **docs_page.asking(PairsQuestion))(pairs)
+    app.post("/ask", **docs_page.asking(AskQuestion) | {"responses": docs_page.JSON_ANSWER | docs_page.REFUSALS})(ask)
     app.get("/info")(info)
     app.get("/health")(health)
     app.get("/ready")(ready)
@@ -91,6 +93,31 @@ async def annotate(request: Request) -> Response:
         documents = questions.documents(question, most=service_of(request).settings.max_documents)
         one = question.text is not None
         return Prepared(documents, work, lambda done: answers.written(done, shape, one=one))
+
+    return await answer(request, prepare)
+
+
+async def pairs(request: Request) -> Response:
+    """Compare pairs of texts (similarity, inference), as `biomux pairs` does: a document for each pair, with labels."""
+
+    def prepare(body: bytes, model: Model) -> Prepared:
+        del model
+        question = questions.checked(bodies.parse(body), PairsQuestion)
+        shape = answers.chosen(question.format, request.headers.get("accept"))
+        documents = question.documents(most=service_of(request).settings.max_documents)
+        return Prepared(documents, question.work(), lambda done: answers.written(done, shape, one=False))
+
+    return await answer(request, prepare)
+
+
+async def ask(request: Request) -> Response:
+    """Answer a question from texts, as `biomux ask` does: the best answers of all texts, each with its place and the sentence around it."""
+
+    def prepare(body: bytes, model: Model) -> Prepared:
+        del model
+        question = questions.checked(bodies.parse(body), AskQuestion)
+        documents = questions.documents(question, most=service_of(request).settings.max_documents)
+        return Prepared(documents, question.work(), lambda done: answers.best(done, question.n))
 
     return await answer(request, prepare)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import Response
 
@@ -29,11 +29,11 @@ SMALL = 4_000
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a request asks for: work to be done with documents, and how they are written then."""
+    """What a request asks for: work to be done with documents, and how what came of each is written."""
 
     documents: Sequence[Document]
     work: Work
-    write: Callable[[Sequence[Document]], Answer]
+    write: Callable[[Sequence[Any]], Answer]
 
 
 async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) -> Response:
@@ -54,7 +54,7 @@ async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) 
         asked, tokens = await off_loop(len(body), understand)
         note.documents, note.tokens = len(asked.documents), sum(tokens)
         note.job = await service.ask(model, asked.work, asked.documents, tokens, partial(_gone, request))
-        done = [document for document in note.job.done if document is not None]
+        done = note.job.done
         written = await off_loop(len(body), lambda: asked.write(done))
     finally:
         service.bodies.release(body)

@@ -55,6 +55,9 @@ ANSWERS: Responses = {
         "content": {shape.media: {} for shape in SHAPES.values()},
     }
 }
+JSON_ANSWER: Responses = {
+    200: {**ANSWERS[200], "content": {replies.JSON: {"schema": {"type": "object"}}}, "description": "The best answers."}
+}
 OBJECT: Responses = {
     status: {"description": "What Label Studio expects.", "content": {replies.JSON: {"schema": {"type": "object"}}}}
     for status in (200, 201)

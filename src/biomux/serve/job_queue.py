@@ -6,11 +6,12 @@ does not stand before one with a single sentence. A document longer than a whole
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from biomux.errors import BiomuxError, ServeError
 
@@ -31,7 +32,7 @@ class Job:
     documents: Sequence[Document]
     tokens: Sequence[int]
     on_done: Callable[[Job], None]
-    done: list[Document | None] = field(init=False)
+    done: list[Any] = field(init=False)
     error: BaseException | None = None
     entered: float = 0.0
     started: float | None = None
@@ -79,10 +80,10 @@ class Job:
         self._taken += 1
         return self._taken - 1
 
-    def put(self, place: int, document: Document) -> None:
+    def put(self, place: int, found: Any) -> None:
         """The answer about one document; the last one ends the job."""
         with self._lock:
-            self.done[place] = document
+            self.done[place] = found
             self._finished += 1
             complete = self._finished == len(self.documents)
         if complete:
@@ -98,12 +99,15 @@ class Job:
 
 
 class JobQueue:
-    """Jobs in order of arrival, at most `limit` tokens of them. Safe for threads."""
+    """Jobs in order of arrival, at most `limit` tokens of them, and no more once what waits will take `longest_wait` seconds. Safe for threads."""
 
-    def __init__(self, limit: int, *, batch: int, long_at_once: int = 1) -> None:
+    def __init__(self, limit: int, *, batch: int, long_at_once: int = 1, longest_wait: float = math.inf) -> None:
         self.limit = limit
         self.batch = batch
         self.tokens = 0
+        self.rate: float | None = None
+        """Tokens per second that are computed lately, as far as is known."""
+        self._longest_wait = longest_wait
         self._jobs: deque[Job] = deque()
         self._long_free = long_at_once
         self._closed = False
@@ -122,9 +126,14 @@ class JobQueue:
                 f"the texts have more than {self.limit:,} tokens, which is all that the queue holds",
                 hint="send several smaller requests, or start the service with a higher --queue-tokens",
             )
-        if self.tokens + tokens > self.limit:
+        if self.tokens + tokens > self.limit or self.wait > self._longest_wait:
             return ServeError("BX809", "the service is busy: its queue is full", hint="send the request again later")
         return None
+
+    @property
+    def wait(self) -> float:
+        """Seconds until what waits now will have been computed, at the rate of lately."""
+        return self.tokens / self.rate if self.rate else 0.0
 
     def put(self, job: Job) -> None:
         """Take in a job, or say why not."""

@@ -11,6 +11,7 @@ from biomux.errors import BiomuxError, ServeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from biomux.document import Document
     from biomux.serve.job_queue import Job, JobQueue
 
 LANES = 2
@@ -30,8 +31,6 @@ class Lanes:
         self._queue = queue
         self._on_batch = on_batch
         self._on_bug = on_bug
-        self.rate: float | None = None
-        """Tokens per second, lately; None before the first batch."""
         self._threads = [
             threading.Thread(target=self._work, name=f"biomux-lane-{number}", daemon=True)
             for number in range(1, LANES + 1)
@@ -46,7 +45,7 @@ class Lanes:
 
     def retry_after(self) -> int:
         """Whole seconds after which about half of what waits now should be done: from 1 to 30."""
-        return 1 if not self.rate else max(1, min(30, round(self._queue.tokens / self.rate / 2)))
+        return max(1, min(30, round(self._queue.wait / 2)))
 
     def join(self, timeout: float) -> None:
         """Wait for the threads, which end once the queue is closed and empty."""
@@ -70,35 +69,39 @@ class Lanes:
     def _measure(self, batch: Sequence[tuple[Job, int]], seconds: float) -> None:
         tokens = sum(job.tokens[place] for job, place in batch)
         rate = LANES * tokens / max(seconds, 1e-6)
-        self.rate = rate if self.rate is None else 0.8 * self.rate + 0.2 * rate
+        before = self._queue.rate
+        self._queue.rate = rate if before is None else 0.8 * before + 0.2 * rate
         self._on_batch(tokens, len(batch), seconds)
 
     def _compute(self, batch: Sequence[tuple[Job, int]]) -> None:
         """Compute a batch; if it fails as a whole, document by document, so that only those fail that must."""
         first = batch[0][0]
         documents = [job.documents[place] for job, place in batch]
-        failed: dict[int, BiomuxError] = {}
+        failed: list[tuple[Document, BiomuxError]] = []
         try:
-            done = list(
-                first.work.run(
-                    first.model.annotator, documents, lambda document, error: failed.update({id(document): error})
-                )
-            )
+            done = list(first.work.run(first.model.annotator, documents, lambda *told: failed.append(told)))
         except Exception as error:
             if len(batch) > 1:
-                for pair in batch:
-                    self._compute([pair])
-                return
+                return self._one_by_one(batch)
             if not isinstance(error, BiomuxError):
                 self._on_bug(error)
-            self._queue.discard(first, error if isinstance(error, BiomuxError) else _failed())
-            return
-        whole = [(job, place) for job, place in batch if id(job.documents[place]) not in failed]
-        for (job, place), document in zip(whole, done, strict=True):
-            job.put(place, document)
+            return self._queue.discard(first, error if isinstance(error, BiomuxError) else _failed())
+        if failed and len(batch) == 1:
+            return self._queue.discard(first, failed[0][1])
+        errors = {id(document): error for document, error in failed}
+        whole = [(job, place) for job, place in batch if id(job.documents[place]) not in errors]
+        if len(whole) != len(done):  # whoever failed was told of as another object
+            return self._one_by_one(batch)
+        for (job, place), found in zip(whole, done, strict=True):
+            job.put(place, found)
         for job, place in batch:
-            if refusal := failed.get(id(job.documents[place])):
+            if refusal := errors.get(id(job.documents[place])):
                 self._queue.discard(job, refusal)
+        return None
+
+    def _one_by_one(self, batch: Sequence[tuple[Job, int]]) -> None:
+        for pair in batch:
+            self._compute([pair])
 
 
 def _failed() -> ServeError:

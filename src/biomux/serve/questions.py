@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -11,7 +11,7 @@ from biomux import formats
 from biomux.document import Document
 from biomux.engine.query import Query
 from biomux.errors import ServeError, UsageError
-from biomux.serve.work import Annotate
+from biomux.serve.work import Annotate, AnswerQuestion, ComparePairs
 from biomux.validation import mistakes
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ FILES = ("medline", "nbib", "jats", "bioc-xml", "bioc-json", "pubtator", "jsonl"
 """The formats in which `content` may be."""
 
 
-class Question(BaseModel):
-    """Fields that all questions about texts share: the texts, given in exactly one way, and the format of the answer."""
+class Texts(BaseModel):
+    """Fields that all questions about texts share: the texts, given in exactly one way."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -38,12 +38,15 @@ class Question(BaseModel):
         description=f"What a file would hold, in one of these formats: {', '.join(FILES)}. Recognised unless `from` names it.",
     )
     from_: str | None = Field(None, alias="from", description="The format of `content`.")
-    format: str | None = Field(None, description="The format of the answer; it wins over the header `Accept`.")
 
 
-class AnnotateQuestion(Question):
+FORMAT = Field(None, description="The format of the answer; it wins over the header `Accept`.")
+
+
+class AnnotateQuestion(Texts):
     """What `POST /annotate` takes. Options mean what they mean for `biomux annotate`."""
 
+    format: str | None = FORMAT
     types: list[str] | str | None = Field(None, description="Only these entity types. Default: all.")
     heads: list[str] | str | None = Field(None, description="These heads, with their corpora's own types.")
     tasks: list[str] | str | None = Field(
@@ -81,6 +84,43 @@ class AnnotateQuestion(Question):
         return Annotate(query)
 
 
+class PairsQuestion(BaseModel):
+    """What `POST /pairs` takes. Options mean what they mean for `biomux pairs`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    pairs: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = Field(
+        description="Pairs of texts.", examples=[[["Aspirin inhibits COX-2.", "COX-2 is inhibited by aspirin."]]]
+    )
+    heads: list[str] | str | None = Field(None, description="Only these heads. Default: all for pairs.")
+    threshold: float | None = Field(None, description="Minimum score of a class.")
+    format: str | None = FORMAT
+
+    def work(self) -> ComparePairs:
+        """What is to be done with the documents."""
+        return ComparePairs(_names(self.heads), self.threshold)
+
+    def documents(self, *, most: int) -> list[Document]:
+        """A document for each pair: at least one, at most `most`."""
+        must_be_few(len(self.pairs), most)
+        if not self.pairs:
+            raise ServeError("BX802", "there is no pair in the request", hint="give at least one pair of texts")
+        return [Document(f"pair-{place}", text, pair=pair) for place, (text, pair) in enumerate(self.pairs, 1)]
+
+
+class AskQuestion(Texts):
+    """What `POST /ask` takes. Options mean what they mean for `biomux ask`."""
+
+    question: str = Field(description="What to ask.", examples=["What does aspirin inhibit?"])
+    n: int = Field(5, ge=1, le=100, description="Number of answers, the best of all texts.")
+    heads: list[str] | str | None = Field(None, description="Only these heads. Default: all for questions.")
+    threshold: float | None = Field(None, description="Minimum score of an answer.")
+
+    def work(self) -> AnswerQuestion:
+        """What is to be done with the documents."""
+        return AnswerQuestion(self.question, self.n, _names(self.heads), self.threshold)
+
+
 def checked(value: Any, kind: type[Asked]) -> Asked:
     """A request's fields, if they are what they should be."""
     if not isinstance(value, dict):
@@ -93,7 +133,7 @@ def checked(value: Any, kind: type[Asked]) -> Asked:
         raise ServeError("BX802", f"{found[0]}{more}", hint="/docs lists all fields") from None
 
 
-def documents(question: Question, *, most: int) -> list[Document]:
+def documents(question: Texts, *, most: int) -> list[Document]:
     """The documents that a question is about: at least one, at most `most`."""
     given = {
         name: value
@@ -123,7 +163,7 @@ def must_be_few(size: int, most: int) -> None:
         )
 
 
-def _documents(question: Question) -> Iterable[Document]:
+def _documents(question: Texts) -> Iterable[Document]:
     if question.text is not None:
         return [Document("text", question.text)]
     if question.texts is not None:

@@ -37,7 +37,12 @@ class Service:
         self.model = model or open_model(settings)
         self.metrics = Metrics()
         self.bodies = BodyReader(settings)
-        self.queue = JobQueue(settings.queue_tokens, batch=settings.batch_tokens, long_at_once=LANES - 1)
+        self.queue = JobQueue(
+            settings.queue_tokens,
+            batch=settings.batch_tokens,
+            long_at_once=LANES - 1,
+            longest_wait=settings.timeout / 2,
+        )
         self.lanes = Lanes(self.queue, on_batch=self.metrics.batch, on_bug=self.log.bug)
         self.stopping = False
 

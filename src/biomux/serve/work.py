@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.engine.query import Query
+    from biomux.engine.questions import FoundAnswer
     from biomux.errors import BiomuxError
 
     OnError = Callable[[Document, BiomuxError], None]
@@ -22,8 +23,8 @@ class Work(Protocol):
     def check(self, annotator: Annotator) -> None:
         """Raise what is wrong with the question, before anything waits."""
 
-    def run(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError) -> Iterable[Document]:
-        """The documents, in order, without those that failed and went to `on_error`."""
+    def run(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError) -> Iterable[object]:
+        """What is found for each document, in order, without those that failed and went to `on_error`."""
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,51 @@ class Annotate:
 
     def run(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError) -> Iterable[Document]:
         return annotator.annotate_query(documents, self.query, on_error=on_error)
+
+
+@dataclass(frozen=True)
+class ComparePairs:
+    """What the heads for pairs of texts say of documents with a pair."""
+
+    heads: tuple[str, ...] | None = None
+    threshold: float | None = None
+
+    def check(self, annotator: Annotator) -> None:
+        annotator.pairs((), heads=self.heads, threshold=self.threshold)
+
+    def run(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError) -> Iterable[Document]:
+        return annotator.pairs(documents, heads=self.heads, threshold=self.threshold, on_error=on_error)
+
+
+@dataclass(frozen=True)
+class AnswerQuestion:
+    """The best answers of each document to a question. Those of all documents together are among them."""
+
+    question: str
+    n: int = 5
+    heads: tuple[str, ...] | None = None
+    threshold: float | None = None
+
+    def check(self, annotator: Annotator) -> None:
+        self._ask(annotator, (), None)
+
+    def run(
+        self, annotator: Annotator, documents: Sequence[Document], on_error: OnError
+    ) -> Iterable[Sequence[FoundAnswer]]:
+        failed: list[BiomuxError] = []
+
+        def keep(_: Document, error: BiomuxError) -> None:
+            failed.append(error)
+
+        for document in documents:
+            failed.clear()
+            found = self._ask(annotator, [document], keep)
+            if failed:
+                on_error(document, failed[0])
+            else:
+                yield found
+
+    def _ask(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError | None) -> list[FoundAnswer]:
+        return annotator.ask(
+            self.question, documents, n=self.n, heads=self.heads, threshold=self.threshold, on_error=on_error
+        )
