@@ -12,8 +12,10 @@ from corpora.samples import put
 from test_contributing import example
 from training import invented
 
+import biomux
 from biomux import formats, plugins
 from biomux.cli import run as command
+from biomux.document import Document
 from biomux.training.run import start
 
 if TYPE_CHECKING:
@@ -103,3 +105,12 @@ def test_it_answers_beside_entities(runs: list[Path], tmp_path: Path) -> None:
     (document,) = formats.read(target)
     assert [(label.name, label.head) for label in document.labels] == [("1", "tone")]
     assert command(["annotate", str(tmp_path / "in.txt"), "--model", str(runs[1]), "--tasks", "tone"]) == 0
+
+
+def test_it_is_exported_and_a_bundle_says_the_same(root: Path, runs: list[Path], tmp_path: Path) -> None:
+    line = ["export", str(runs[1]), str(tmp_path / "bundle"), "--precision", "fp32", "--corpora", str(root)]
+    assert command(line) == 0
+    texts = [Document(str(at), f"mice treated {word} liver") for at, word in enumerate(("aspirin", "fever", "given"))]
+    wanted, found = (list(biomux.load(place).pipe(texts)) for place in (runs[1], tmp_path / "bundle"))
+    assert [one.labels for one in found] == [one.labels for one in wanted]
+    assert all(one.labels for one in found)
