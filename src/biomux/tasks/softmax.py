@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 def softmax(logits: NDArray[np.float32], temperature: float = 1.0) -> NDArray[np.float32]:
     """Probabilities of each row."""
-    scaled = logits / np.float32(temperature)
-    powers = np.exp(scaled - scaled.max(axis=1, keepdims=True)) if len(scaled) else scaled
-    probabilities: NDArray[np.float32] = powers / powers.sum(axis=1, keepdims=True) if len(scaled) else powers
-    return probabilities
+    if not len(logits):
+        return logits
+    scaled = logits if temperature == 1.0 else logits / np.float32(temperature)
+    powers: NDArray[np.float32] = np.exp(scaled - np.maximum.reduce(scaled, axis=1, keepdims=True))
+    powers /= np.add.reduce(powers, axis=1, keepdims=True)
+    return powers
 
 
 def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
