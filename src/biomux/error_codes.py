@@ -529,6 +529,11 @@ CODES: dict[str, Entry] = {
         "Another command is writing there, or you repeated a command with other inputs or options.",
         "Repeat the same command to resume, name another target, or start over with `--restart`.",
     ),
+    "BX606": Entry(
+        "relations cannot be scored between entities that the model finds",
+        "The model has no head that finds entities, or the corpus links concepts: entities that are found have no identifiers to compare.",
+        "Leave out `--found-entities`, or name a model that finds the entities and a corpus that links mentions.",
+    ),
     "BX610": Entry(
         "the model has no head for what is asked",
         "A model finds what it was trained for: the one that comes with Biomux finds entities.",

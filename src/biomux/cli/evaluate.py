@@ -65,6 +65,12 @@ def command(
     keep_seen: Annotated[
         bool, typer.Option("--keep-seen", help="Keep documents that also occur in corpora the model was trained on.")
     ] = False,
+    found_entities: Annotated[
+        bool,
+        typer.Option(
+            "--found-entities", help="Score relations between the entities that the model finds, not the gold ones."
+        ),
+    ] = False,
     threads: Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads.")] = None,
     corpora_dir: Annotated[
         str | None,
@@ -80,7 +86,8 @@ def command(
 
     Heads that do not tag are scored on the corpus they were trained on, with the gold mentions and questions given: classes by accuracy and
     F1, numbers by correlation, relations by F1 (on candidate pairs, and over all relations), answers as in BioASQ and SQuAD. With --heads,
-    they can be scored on any corpus. Auxiliary heads and masked language models are left out, with a note.
+    they can be scored on any corpus. With --found-entities, relations are those between the entities that the model itself finds: the whole way
+    from text to relation is scored. Auxiliary heads and masked language models are left out, with a note.
 
     Documents that also occur in a corpus the model was trained on are left out and counted.
 
@@ -90,6 +97,7 @@ def command(
 
         biomux evaluate runs/first bc5cdr ncbi-disease -o scores/first
         biomux evaluate runs/relations chemprot hoc biosses -o scores/relations
+        biomux evaluate bundle/ chemprot --found-entities
         biomux evaluate runs/claims covidfact --heads scifact
         biomux evaluate bundle/ all --no-cross --json
         biomux evaluate bundle/ tmvar3 --map Gene=jnlpba/protein --errors 3
@@ -148,6 +156,7 @@ def command(
                     limit=limit,
                     examples=max(errors, 5),
                     keep_seen=keep_seen,
+                    found_entities=found_entities,
                     folder=place,
                     tick=lambda: bar.advance(1),
                 )

@@ -41,13 +41,15 @@ def evaluate(
     limit: int | None = None,
     examples: int = 5,
     keep_seen: bool = False,
+    found_entities: bool = False,
     folder: Path | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """The scores of each column, as they stand in `scores.json`; predictions and counts go to `folder`.
 
     Documents of a corpus that no head was trained on are left out if they stand in the text of one that a head was trained on, unless
-    `keep_seen`. `tick` hears of each document that is done.
+    `keep_seen`. Heads that read entities (relations) are given the gold ones, or with `found_entities` those that the model finds. `tick` hears of each
+    document that is done.
     """
     known: Known | None = None
     trained = tuple(dict.fromkeys(head.base for head in heads if head.base))
@@ -63,7 +65,7 @@ def evaluate(
             documents = unseen.of(documents)
         checksum = Checksum()
         gold = checksum.watch(islice(documents, limit))
-        scores = _score(model, group, gold, folder, examples, tick)
+        scores = _score(model, group, gold, folder, examples, tick, found_entities=found_entities)
         if not checksum.documents:
             raise ScoreError(
                 "BX704",
@@ -136,9 +138,11 @@ def _score(
     folder: Path | None,
     examples: int,
     tick: Callable[[], None],
+    *,
+    found_entities: bool,
 ) -> Sequence[Scored]:
     if not columns[0].tags:
-        return [_score_head(model, columns[0], documents, folder, tick)]
+        return [_score_head(model, columns[0], documents, folder, tick, found_entities=found_entities)]
     tokens = token_ranges(model)
     sheets = [Sheet(tokens=tokens, examples=examples) for _ in columns]
     if columns[0].plain:
@@ -160,7 +164,13 @@ def _score(
 
 
 def _score_head(
-    model: EvaluatedModel, column: Column, documents: Iterable[Document], folder: Path | None, tick: Callable[[], None]
+    model: EvaluatedModel,
+    column: Column,
+    documents: Iterable[Document],
+    folder: Path | None,
+    tick: Callable[[], None],
+    *,
+    found_entities: bool,
 ) -> Scored:
     """A head that finds no spans, by its task: documents without what it is to say go in, as when training scores it."""
     task = next(task for task in model.asking if task.name == column.heads[0])
@@ -172,7 +182,13 @@ def _score_head(
             gold.append(document)
             yield task.bare(document)
 
-    for document in model.answer(bare(), heads=[task.name]):
+    end_to_end = found_entities and getattr(task, "reads_spans", False)
+    if end_to_end:
+        _must_find_entities(model, task)
+        answered = model.annotate((replace(one, spans=()) for one in bare()), tasks=[task.name])
+    else:
+        answered = model.answer(bare(), heads=[task.name])
+    for document in answered:
         predicted.append(document)
         tick()
     found = task.evaluate(gold, predicted)
@@ -185,8 +201,20 @@ def _score_head(
     with column_writer(folder, column.name) as writer:
         for document, row in zip(predicted, found.document_rows([one.id for one in gold]), strict=True):
             writer.add(document, row)
-    stated = task.facts if hasattr(task, "facts") else {}
+    stated = {**getattr(task, "facts", {}), **({"mentions": "found"} if end_to_end else {})}
     return {"documents": len(gold), **found.to_json()}, {"kind": column.kind, "main": found.main, **stated}
+
+
+def _must_find_entities(model: EvaluatedModel, task: Any) -> None:
+    why = "the model has no head that finds entities" if not model.tasks else ""
+    if getattr(task, "between", "mentions") == "concepts":
+        why = "the corpus links concepts, and entities that are found have no identifiers"
+    if why:
+        raise ScoreError(
+            "BX606",
+            f"cannot score head {task.name!r} on entities that the model finds: {why}",
+            hint="leave out --found-entities",
+        )
 
 
 def _described(

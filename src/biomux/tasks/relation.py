@@ -312,11 +312,9 @@ class Relations:
         right types that are asked about, as BLUE counts ChemProt and DDI. Where the task is between concepts, both are over pairs of concepts.
         """
         tallies = {"candidates": CountTally(), "undirected": CountTally()}
-        number, counts, left_out = 0, [], Counter[str]()
+        number, counts, left_out, unasked = 0, [], Counter[str](), Counter[str]()
         for left, right in zip(gold, predicted, strict=True):
-            asked = {
-                link for _, pairs in self._pairs(left, Counter()) for pair in pairs for link in self._said_of(pair)
-            }
+            asked = {link for _, pairs in self._pairs(left, unasked) for pair in pairs for link in self._said_of(pair)}
             number += len(asked)
             sides = [
                 [(type_, tuple(sorted(ends, key=repr)), ends in asked) for ends, type_ in self._links(document, head)]
@@ -339,7 +337,13 @@ class Relations:
             {"f1": whole.f1, "precision": whole.precision, "recall": whole.recall, "macro_f1": whole.macro.f1},
             rows_of("f1", gold, rows),
             counts,
-            {"relations": {"pairs": number, "matchings": {name: one.to_json() for name, one in tables.items()}}},
+            {
+                "relations": {
+                    "pairs": number,
+                    "pairs_too_far_apart": unasked["pairs of mentions too far apart"],
+                    "matchings": {name: one.to_json() for name, one in tables.items()},
+                }
+            },
             left_out,
             number + sum(tallies["undirected"].all[:3]),
         )

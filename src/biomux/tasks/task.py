@@ -169,6 +169,3 @@ def finds_spans(task: Task) -> TypeGuard[SpanTask]:
     (True, False)
     """
     return hasattr(task, "mentions")
-
-
-Asking = Task
