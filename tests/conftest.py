@@ -31,3 +31,13 @@ def answering_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import answering
 
     return answering.run(tmp_path_factory.mktemp("answering") / "run")
+
+
+@pytest.fixture(scope="session")
+def answering_bundle(answering_run: Path) -> Path:
+    """The same as a bundle."""
+    from biomux.training.export import export
+
+    folder = answering_run.with_name("bundle")
+    export(answering_run, folder, precision="fp32", measure=False)
+    return folder

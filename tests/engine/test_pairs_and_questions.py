@@ -128,6 +128,10 @@ def test_answers_of_one_document_do_not_overlap() -> None:
     assert all(left[1] <= right[0] for left, right in pairwise(places))
 
 
+def test_a_sign_alone_is_no_answer() -> None:
+    assert annotator().ask("Which dose?", ". ; (") == []
+
+
 def test_a_threshold_leaves_out_answers() -> None:
     assert annotator().ask("Which dose?", ["mice"], threshold=0.5) == []
     assert len(annotator().ask("Which dose?", ["dose high"], threshold=0.5, n=1)) == 1

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biomux import formats
 from biomux.cli.options import (
+    AsText,
     From,
     Id,
     Model,
     OnError,
     Options,
     Overwrite,
+    Restart,
+    Runtime,
+    Skipping,
     Text,
     Threshold,
     complete_format,
@@ -75,9 +79,7 @@ def command(
     text: Text = None,
     id: Id = None,
     option: Options = None,
-    as_text: Annotated[
-        bool, typer.Option("--as-text", help="Treat every INPUT as a text, even if a file has that name.")
-    ] = False,
+    as_text: AsText = False,
     types: Annotated[
         str | None,
         typer.Option(
@@ -175,10 +177,7 @@ def command(
         int,
         typer.Option("--retries", metavar="N", min=0, help="How often a task that was lost on Ray is given out again."),
     ] = 3,
-    runtime: Annotated[
-        Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
-    ] = "auto",
+    runtime: Runtime = "auto",
     part_size: Annotated[
         int,
         typer.Option(
@@ -188,14 +187,9 @@ def command(
             help="Characters of text per part. A stopped run loses at most one part per worker.",
         ),
     ] = 1_000_000,
-    on_error: Annotated[
-        OnError,
-        typer.Option("--on-error", help="What to do when a document or file fails: skip it and report it, or stop."),
-    ] = OnError.skip,
+    on_error: Skipping = OnError.skip,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the parts (when OUT is a folder).")] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start a stopped run over instead of resuming it.")
-    ] = False,
+    restart: Restart = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Find genes, chemicals, diseases and more in texts and files.

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from biomux.cli.options import From, Id, Model, OnError, Options, Overwrite, Text, names, read_as
+from biomux.cli.options import (
+    AsText,
+    From,
+    Id,
+    Model,
+    OnError,
+    Options,
+    Overwrite,
+    Runtime,
+    Skipping,
+    Text,
+    names,
+    read_as,
+)
 from biomux.cli.ui.display import note, progress
 from biomux.errors import UsageError
 
@@ -45,9 +58,7 @@ def command(
     text: Text = None,
     id: Id = None,
     option: Options = None,
-    as_text: Annotated[
-        bool, typer.Option("--as-text", help="Treat every INPUT as a text, even if a file has that name.")
-    ] = False,
+    as_text: AsText = False,
     heads: Annotated[
         str | None,
         typer.Option("--heads", metavar="NAMES", help="Heads to ask. Default: all that the model has for questions."),
@@ -59,14 +70,8 @@ def command(
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", min=1, help="Threads, at most one per core.")
     ] = None,
-    runtime: Annotated[
-        Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
-    ] = "auto",
-    on_error: Annotated[
-        OnError,
-        typer.Option("--on-error", help="What to do when a document or file fails: skip it and report it, or stop."),
-    ] = OnError.skip,
+    runtime: Runtime = "auto",
+    on_error: Skipping = OnError.skip,
     overwrite: Overwrite = False,
 ) -> None:
     """Find answers to a question in texts and files.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -74,6 +74,16 @@ Threshold = Annotated[
         help="Minimum score, for all types (0.5) or for one (gene=0.7); 0 keeps everything. Repeatable. Default: the model's own for each type.",
     ),
 ]
+AsText = Annotated[bool, typer.Option("--as-text", help="Treat every INPUT as a text, even if a file has that name.")]
+Runtime = Annotated[
+    Literal["auto", "onnxruntime", "openvino"],
+    typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
+]
+Skipping = Annotated[
+    OnError,
+    typer.Option("--on-error", help="What to do when a document or file fails: skip it and report it, or stop."),
+]
+Restart = Annotated[bool, typer.Option("--restart", help="Start a stopped run over instead of resuming it.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]
 
 

@@ -15,6 +15,9 @@ from biomux.cli.options import (
     OnError,
     Options,
     Overwrite,
+    Restart,
+    Runtime,
+    Skipping,
     names,
     read_as,
     thresholds,
@@ -82,17 +85,9 @@ def command(
     threads: Annotated[
         int | None, typer.Option("--threads", metavar="N", min=1, help="Threads per process, at most one per core.")
     ] = None,
-    runtime: Annotated[
-        Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
-    ] = "auto",
-    on_error: Annotated[
-        OnError,
-        typer.Option("--on-error", help="What to do when a row or file fails: skip it and report it, or stop."),
-    ] = OnError.skip,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start a stopped run over instead of resuming it.")
-    ] = False,
+    runtime: Runtime = "auto",
+    on_error: Skipping = OnError.skip,
+    restart: Restart = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Compare pairs of texts: similarity and inference.

@@ -90,13 +90,15 @@ def _with_best(task: Task, n: int) -> Task:
 
 
 def _answers(document: Document) -> Iterator[FoundAnswer]:
-    """The answers of one document; of those that overlap, the best."""
+    """The answers of one document; of those that overlap, the best. One without a letter or digit is none."""
     parts = sentences.of(document)
     said = [answer for question in document.questions if question.id == ID for answer in question.answers]
     taken: list[Range] = []
     for answer in sorted(said, key=lambda answer: -(answer.score or 0.0)):
         start, end = answer.start, answer.end
-        if start is None or end is None or any(start < high and low < end for low, high in taken):
+        if start is None or end is None or not any(map(str.isalnum, answer.text)):
+            continue
+        if any(start < high and low < end for low, high in taken):
             continue
         taken.append((start, end))
         low, high = _around(start, end, parts)
