@@ -278,16 +278,17 @@ def _refuse_bad_weights(run: LoopInputs) -> None:
 
 
 def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
-    """Score the development data at an epoch's end; keep the best weights; stop when nothing got better for long enough."""
+    """Score the development data at an epoch's end; keep the best weights; stop when nothing got better for long enough.
+
+    Of equal scores the later weights are kept: where the development part is small the score stands still while the model still learns.
+    """
     with _weights(run.model, average):
         score = run.evaluate()
-        if score is None or score > run.progress.best:
-            run.progress.best = run.progress.best if score is None else score
-            run.progress.waited = 0
-            if run.processes.first:
-                checkpoint.save_model(run.folder / WEIGHTS, run.model)
-        else:
-            run.progress.waited += 1
+        better = score is None or score > run.progress.best
+        if (better or score == run.progress.best) and run.processes.first:
+            checkpoint.save_model(run.folder / WEIGHTS, run.model)
+        run.progress.best = run.progress.best if score is None else max(score, run.progress.best)
+        run.progress.waited = 0 if better else run.progress.waited + 1
     if run.patience is not None and run.progress.waited >= run.patience:
         run.progress.done = True
 
