@@ -1,6 +1,7 @@
 """Biomux in spaCy: `nlp.pipe` with the component against `tagger.pipe`, on the same texts in one run; and whether their offsets agree.
 
     python -m benchmarks.spacy_component --number 1000 --text abstracts.jsonl
+    python -m benchmarks.spacy_component --number 1000 --text abstracts.txt.gz --from lines
 
 Texts are invented unless named. Every third gets odd white space and characters beyond the basic plane, where offsets go wrong first.
 """
@@ -47,14 +48,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundle", help="a bundle's folder or name; else the one included")
     parser.add_argument("--text", help="texts to read, in any format; else invented abstracts")
+    parser.add_argument("--from", dest="format", help="their format, if it is not recognised: lines for a text a line")
     parser.add_argument("--number", type=int, default=1000, help="texts")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long they take turns")
     parser.add_argument("--threads", type=int, help="threads of the tagger; else one a core")
     parser.add_argument("--json", type=Path, help="also write the table here")
     given = parser.parse_args()
     described = contest.describe()
-    documents = islice(biomux.read(given.text) if given.text else invented.documents(given.number), given.number)
-    plain = [document.text for document in documents]
+    read = biomux.read(given.text, format=given.format) if given.text else invented.documents(given.number)
+    plain = [document.text for document in islice(read, given.number)]
     odd = [oddly(text, seed) if seed % 3 == 0 else text for seed, text in enumerate(plain)]
     nlp = spacy.blank("en")
     config = {"bundle": given.bundle, "threads": given.threads}
