@@ -29,18 +29,27 @@ def both_ways(
     | last | sequences × 2 hidden |
     """
     counts = graph.add("Cast", sizes, to=TensorProto.INT32)
-    ahead, end = _one_way(graph, rows, counts, state, name, "", called or name)
+    ahead = _one_way(graph, rows, counts, state, name, "", called or name)
     turned = graph.add("ReverseSequence", rows, sizes, batch_axis=1, time_axis=0)
-    behind, begin = _one_way(graph, turned, counts, state, name, "_reverse", called or name)
+    behind = _one_way(graph, turned, counts, state, name, "_reverse", called or name)
     back = graph.add("ReverseSequence", behind, sizes, batch_axis=1, time_axis=0)
     states: str = graph.add("Concat", ahead, back, axis=-1)
-    last: str = graph.add("Concat", end, begin, axis=-1)
-    return states, last
+    width = 2 * state[f"{name}.weight_hh_l0"].shape[1]
+    return states, _last(graph, graph.add("Concat", ahead, behind, axis=-1), sizes, width)
 
 
-def _one_way(
-    graph: Graph, rows: str, counts: str, state: State, name: str, suffix: str, called: str
-) -> tuple[str, str]:
+def _last(graph: Graph, read: str, sizes: str, width: int) -> str:
+    """The states after the last step of each sequence, in either order of reading. The operator's own would do, but OpenVINO gives others."""
+    one = graph.integers(1)
+    ones = graph.add("Add", graph.add("Mul", sizes, graph.integers(0)), one)
+    number = graph.add("Sub", graph.add("CumSum", ones, graph.constant(np.array(0, np.int64))), one)
+    step = graph.add("Mul", graph.add("Sub", sizes, one), graph.add("Shape", sizes))
+    out: str = graph.add("Gather", graph.reshape(read, -1, width), graph.add("Add", step, number), axis=0)
+    return out
+
+
+def _one_way(graph: Graph, rows: str, counts: str, state: State, name: str, suffix: str, called: str) -> str:
+    """The states of one direction, in the order in which it reads."""
     parts = [floats(state, f"{name}.{part}_l0{suffix}") for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     hidden = parts[1].shape[1]
     inputs, recurrent, offset, other = (_gates(part, hidden) for part in parts)
@@ -52,10 +61,9 @@ def _one_way(
             ("bias", np.concatenate([offset, other])),
         )
     ]
-    states, last = graph.add("LSTM", rows, *constants, counts, outputs=2, hidden_size=hidden)
-    axis = graph.integers(0)
-    # One direction: its axis is the second of the states and the first of what is left at the end.
-    return graph.add("Squeeze", states, graph.integers(1)), graph.add("Squeeze", last, axis)
+    states = graph.add("LSTM", rows, *constants, counts, hidden_size=hidden)
+    out: str = graph.add("Squeeze", states, graph.integers(1))
+    return out
 
 
 def _gates(values: NDArray[np.float32], hidden: int) -> NDArray[np.float32]:
