@@ -42,7 +42,8 @@ ANNOTATE = (
 
 TRAIN = (
     Step(0, "cli/train.py", "reads the options of `biomux train`"),
-    Step(1, "recipes/read.py", "reads the recipe and checks every key"),
+    Step(1, "training/trained_run.py", "finds what is to be trained:"),
+    Step(2, "recipes/read.py", "reads the recipe and checks every key"),
     Step(1, "training/run.py", "keeps the run's folder, from start to resume to end"),
     Step(2, "training/build.py", "makes all that the loop needs:"),
     Step(3, "training/task_documents.py", "documents of the corpora"),
