@@ -83,6 +83,7 @@ def test_health_and_webhook_answer_as_label_studio_expects(client: Client) -> No
     assert client.get("/health").json["status"] == "UP"
     reply = client.post("/webhook", {"action": "ANNOTATION_CREATED", "annotation": {}, "project": {"id": 3}})
     assert (reply.status, reply.json["status"]) == (201, "not used")
+    assert client.post("/webhook", [1]).code == "BX802"
 
 
 @pytest.mark.parametrize(

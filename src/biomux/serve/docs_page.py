@@ -77,11 +77,6 @@ def asking(model: type[BaseModel]) -> dict[str, Any]:
     return {"response_class": Response, "openapi_extra": body(model), "responses": ANSWERS | REFUSALS}
 
 
-def any_body() -> dict[str, Any]:
-    """A body that may be any JSON object."""
-    return {"requestBody": {"required": True, "content": {replies.JSON: {"schema": {"type": "object"}}}}}
-
-
 def render(description: Mapping[str, Any]) -> str:
     """The page `/docs`: every route with its fields and answers."""
     parts: list[str] = []

@@ -49,6 +49,12 @@ class Tasks(BaseModel):
     label_config: str = Field(description="The labelling interface, as XML.")
 
 
+class Event(BaseModel):
+    """What Label Studio tells of annotations: nothing of it is used."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 def add(app: FastAPI) -> None:
     """Add the addresses to the service. `/health` it has already."""
     told: Any = {
@@ -58,7 +64,7 @@ def add(app: FastAPI) -> None:
     }
     app.post("/setup", openapi_extra=docs_page.body(Setup), **told)(setup)
     app.post("/predict", openapi_extra=docs_page.body(Tasks), **told)(predict)
-    app.post("/webhook", openapi_extra=docs_page.any_body(), **told)(webhook)
+    app.post("/webhook", openapi_extra=docs_page.body(Event), **told)(webhook)
 
 
 async def setup(request: Request) -> Response:
@@ -90,7 +96,7 @@ async def predict(request: Request) -> Response:
 
 async def webhook(request: Request) -> Response:
     """Take what Label Studio tells of annotations. The service does not train; the answer says how to."""
-    await _body(request)
+    questions.checked(await _body(request), Event)
     return _json({"status": "not used", "hint": TRAIN}, status=201)
 
 

@@ -106,6 +106,7 @@ class HttpServer:
     async def serve(self) -> None:
         """Answer until `stop` is called, and finish what has come by then."""
         log, model = self._service.log, self._service.model
+        self._listening.listen(BACKLOG)  # from here on nobody is refused, though the first may wait a moment
         host, port = self._listening.getsockname()[:2]
         log.event("listening", host=host, port=port, model=model.version)
         await self._server.serve(sockets=[self._listening])
