@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -212,3 +214,26 @@ def test_a_wrong_command_is_told(tmp_path: Path, options: list[str], message: st
     done = biomux("Aspirin causes ulcers.", *options)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
+
+
+def test_ctrl_c_stops_at_once_leaves_no_cluster_and_plain_workers_resume(tmp_path: Path) -> None:
+    formats.write([Document(f"{n}", tiny.text(4 + n % 20, seed=n)) for n in range(1200)], tmp_path / "in.jsonl")
+    out = tmp_path / "out"
+    common = (str(tmp_path / "in.jsonl"), "--model", str(tiny.bundle(tmp_path / "bundle")), "--part-size", "1500")
+    command = [sys.executable, "-m", "biomux", "annotate", *common, "-o", f"{out}/", "--on", "ray"]
+    environment = os.environ | {"RAY_ADDRESS": ""}
+    with subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while len(list(out.glob("part-*"))) < 3 and process.poll() is None:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the processes of the cluster too
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert process.returncode == 130, said
+    assert said.strip().endswith("stopped")
+    assert not any(str(out) in command for command in processes())
+    resumed = biomux(*common, "-o", f"{out}/")
+    assert "resumed a stopped run" in resumed.stderr
+    biomux(*common, "-o", f"{tmp_path}/usual/")
+    assert contents(out) == contents(tmp_path / "usual")

@@ -7,6 +7,7 @@ the same. A node that joins is used at once. The bundle travels to each node onc
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import time
 import traceback
@@ -126,7 +127,8 @@ class OnRay:
         else:
             options["address"] = address
         try:
-            ray.init(**options)
+            with _deaf_to_interrupts():
+                ray.init(**options)
         except Exception as error:
             raise AnnotateError(
                 "BX621",
@@ -140,6 +142,19 @@ class OnRay:
             yield ray, address is None
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes that are started here do not hear Ctrl-C, which a terminal sends to all: this process hears it, and ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @dataclass(frozen=True)
