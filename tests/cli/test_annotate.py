@@ -127,7 +127,7 @@ def test_several_inputs_and_text_that_looks_like_a_file(
             ["a text", "--types", "gene"],
             "BX001: unknown type 'gene'; did you mean 'Gene'? choose from: Chemical, Disease, Gene",
         ),
-        (["a text", "--types", ","], "BX001: --types and --heads must name at least one"),
+        (["a text", "--types", ","], "BX001: --types, --heads and --tasks must name at least one"),
         (["a text", "--threshold", "gene"], "BX001: --threshold must be a score such as 0.5 or gene=0.7, got 'gene'"),
         (["a text", "--precision", "0.9"], "BX001: cannot choose a threshold by precision for"),
         (["a text", "--format", "nonsense"], "BX110: unknown format 'nonsense'"),
