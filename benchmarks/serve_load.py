@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -89,14 +90,17 @@ class Counts:
     """What came of requests: seconds of those with a right answer, statuses, connections that broke, answers that were wrong."""
 
     seconds: list[float] = field(default_factory=list)
+    inside: list[float] = field(default_factory=list)
+    """Seconds of the same requests within the service, by its own word: without waiting for a connection, or for a busy client."""
     statuses: dict[int, int] = field(default_factory=dict)
     broken: int = 0
     wrong: int = 0
 
-    def add(self, status: int, content: bytes, right: bytes, seconds: float) -> None:
+    def add(self, status: int, content: bytes, right: bytes, seconds: float, inside: float = 0.0) -> None:
         self.statuses[status] = self.statuses.get(status, 0) + 1
         if status == 200:
             self.seconds.append(seconds)
+            self.inside.append(inside)
             self.wrong += content != right
 
     def told(self) -> dict[str, Any]:
@@ -121,6 +125,7 @@ class Connection:
 
     def __init__(self, port: int) -> None:
         self._port = port
+        self.inside = 0.0
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
@@ -131,6 +136,8 @@ class Connection:
         writer.write(request)
         await writer.drain()
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        timing = re.search(rb"total;dur=([0-9.]+)", head)
+        self.inside = float(timing.group(1)) / 1000 if timing else 0.0
         length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
         content = await reader.readexactly(length)
         if b"connection: close" in head:
@@ -189,7 +196,7 @@ async def open_loop(
         connection, begun = Connection(served.port), time.perf_counter()
         try:
             status, content = await asyncio.wait_for(connection.ask(asked[which]), 120)
-            counts.add(status, content, right[which], time.perf_counter() - begun)
+            counts.add(status, content, right[which], time.perf_counter() - begun, connection.inside)
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             counts.broken += 1
         finally:
@@ -283,6 +290,7 @@ def overload(texts: list[str], right: list[bytes], seconds: float) -> dict[str, 
         "sent per second": round(10 * rate, 2),
         "seconds": seconds,
         **flood.told(),
+        "within the service": percentiles(flood.inside),
         "5xx other than 503": sum(
             number for status, number in flood.statuses.items() if status >= 500 and status != 503
         ),

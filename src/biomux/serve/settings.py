@@ -29,7 +29,7 @@ class Settings:
     body_timeout: float = 20.0
     header_timeout: float = 20.0
     keep_alive: float = 30.0
-    max_connections: int = 4_096
+    max_connections: int = 1_536
     drain_timeout: float = 60.0
     access_log: bool = True
 
