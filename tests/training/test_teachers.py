@@ -254,6 +254,13 @@ def test_a_bundle_teaches_only_if_asked_to_without_a_check(tmp_path: Path, direc
     assert caught.value.code == "BX451"
 
 
+def test_a_teacher_that_is_not_there_is_named(tmp_path: Path, directory: Path) -> None:
+    with pytest.raises(TrainingError, match="there is no run or bundle") as caught:
+        run.start(_student(tmp_path / "nowhere"), tmp_path / "run", directory=directory)
+    assert caught.value.code == "BX452"
+    assert caught.value.where == str(tmp_path / "nowhere")
+
+
 def test_weights_of_both_losses_add_up_to_that_of_the_head() -> None:
     from biomux.recipes.schema import TeacherSettings
     from biomux.tasks.tagging import Tagging

@@ -133,6 +133,13 @@ def check_held_out(recipe: Recipe) -> None:
     for path in recipe.teacher.models:
         run = RunFolder(Path(path))
         if not run.exists:
+            if not (Path(path) / "manifest.json").is_file():
+                raise TrainingError(
+                    "BX452",
+                    "there is no run or bundle to learn from",
+                    where=path,
+                    hint="name the folder of a finished run or of a bundle in teacher.models",
+                )
             if recipe.teacher.unchecked:
                 continue
             raise TrainingError(
