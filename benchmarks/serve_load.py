@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import biomux
 from benchmarks import invented
+from benchmarks.sockets import client_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,6 +95,8 @@ class Counts:
     """Seconds of the same requests within the service, by its own word: without waiting for a connection, or for a busy client."""
     statuses: dict[int, int] = field(default_factory=dict)
     broken: int = 0
+    broken_ports: list[int] = field(default_factory=list)
+    """The client's port of each connection that broke, if it had been made."""
     wrong: int = 0
     unsent: int = 0
 
@@ -128,11 +131,15 @@ class Connection:
         self._port = port
         self.inside = 0.0
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.port: int | None = None
+        """This side's port, once connected."""
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
         """Status and content of the answer."""
         if self._streams is None:
+            self.port = None
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+            self.port = self._streams[1].get_extra_info("sockname")[1]
         reader, writer = self._streams
         writer.write(request)
         await writer.drain()
@@ -175,6 +182,8 @@ async def closed_loop(
                 status, content = await connection.ask(asked[which])
             except (OSError, asyncio.IncompleteReadError):
                 counts.broken += 1
+                if connection.port is not None:
+                    counts.broken_ports.append(connection.port)
                 connection.close()
                 await asyncio.sleep(0.05)
                 continue
@@ -368,6 +377,7 @@ def hostile(texts: list[str], right: list[bytes], seconds: float) -> dict[str, A
 def kill(texts: list[str], right: list[bytes], seconds: float) -> dict[str, Any]:
     """A worker is killed three times."""
     back: list[float] = []
+    killed_ports: list[set[int]] = []
 
     async def main(served: Served) -> Counts:
         loading = asyncio.create_task(closed_loop(served.port, texts, right, connections=8, seconds=seconds))
@@ -375,7 +385,10 @@ def kill(texts: list[str], right: list[bytes], seconds: float) -> dict[str, Any]
             await asyncio.sleep(seconds / 5)
             started = [event["pid"] for event in served.events if event["event"] == "worker started"]
             ended = {event["pid"] for event in served.events if event["event"] == "worker ended"}
-            os.kill(next(pid for pid in started if pid not in ended), signal.SIGKILL)
+            victim = next(pid for pid in started if pid not in ended)
+            os.kill(victim, signal.SIGSTOP)  # from here on it takes no connection that is not seen
+            killed_ports.append(client_ports(victim, served.port))
+            os.kill(victim, signal.SIGKILL)
             begun = time.perf_counter()
             await asyncio.to_thread(wait_for, served, "listening", 2 + number)
             back.append(round(time.perf_counter() - begun, 2))
@@ -384,7 +397,16 @@ def kill(texts: list[str], right: list[bytes], seconds: float) -> dict[str, Any]
     with serving("--workers", "2") as served:
         wait_for(served, "listening", 2)
         counts = asyncio.run(main(served))
-    return {"workers": 2, "killed": 3, "seconds until back": back, **counts.told()}
+    theirs = set().union(*killed_ports)
+    return {
+        "workers": 2,
+        "killed": 3,
+        "seconds until back": back,
+        "connections that the killed workers held": [len(ports) for ports in killed_ports],
+        "broken connections of other workers": sum(port not in theirs for port in counts.broken_ports),
+        "refused connections": counts.broken - len(counts.broken_ports),
+        **counts.told(),
+    }
 
 
 PARTS = {"capacity": (capacity, 20.0), "overload": (overload, 60.0), "hostile": (hostile, 10.0), "kill": (kill, 30.0)}

@@ -42,6 +42,14 @@ class Reply:
         return code
 
 
+class LostError(OSError):
+    """A request that got no answer. `port` is this side's, if a connection was made."""
+
+    def __init__(self, port: int | None) -> None:
+        super().__init__(f"no answer at port {port}")
+        self.port = port
+
+
 @dataclass
 class Client:
     port: int
@@ -49,10 +57,15 @@ class Client:
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        own = None
         try:
+            connection.connect()
+            own = connection.sock.getsockname()[1]
             connection.request(method, path, body, {**self.headers, **(headers or {})})
             found = connection.getresponse()
             return Reply(found.status, {name.lower(): value for name, value in found.getheaders()}, found.read())
+        except (OSError, http.client.HTTPException) as error:
+            raise LostError(own) from error
         finally:
             connection.close()
 

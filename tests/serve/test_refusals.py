@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
 import socket
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving import Client, serving, shipped
+from serving import Client, Reply, serving, shipped
 
 from biomux.engine.annotator import Annotator
 from biomux.errors import CODES
@@ -124,6 +126,51 @@ def test_chunked_bodies_count(client: Client) -> None:
     chunk = b"4e20\r\n" + b" " * 20_000 + b"\r\n"
     head = b"POST /annotate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert client.raw(head + chunk * 11).startswith(b"HTTP/1.1 413 ")
+
+
+MILLION: dict[str, bytes] = {
+    "texts": b'{"texts": ["x"' + b',"x"' * 999_999 + b"]}",
+    "lines": b'{"from": "lines", "content": "' + b"x\\n" * 1_000_000 + b'"}',
+    "documents": b'{"documents": [{}' + b",{}" * 999_999 + b"]}",
+    "pairs": b'{"pairs": [["a","b"]' + b',["a","b"]' * 999_999 + b"]}",
+}
+
+
+@pytest.mark.parametrize("name", MILLION)
+def test_a_million_documents_are_refused_at_once_and_others_do_not_wait(name: str) -> None:
+    with serving(max_body=20_000_000) as (client, _):
+        slowest = 0.0
+        replies: list[Reply] = []
+        path = "/pairs" if name == "pairs" else "/annotate"
+        asking = threading.Thread(target=lambda: replies.append(client.post(path, MILLION[name])))
+        asking.start()
+        while asking.is_alive():
+            begun = time.monotonic()
+            assert client.get("/health").status == 200
+            slowest = max(slowest, time.monotonic() - begun)
+        assert (replies[0].status, replies[0].code) == (413, "BX803"), replies[0].content[:500]
+        assert slowest < 5
+
+
+def test_a_hundred_megabytes_are_refused_however_they_come() -> None:
+    chunk = b"f4240\r\n" + b" " * 1_000_000 + b"\r\n"
+    head = b"POST /annotate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    announced = [head, b"Content-Length: 100000000\r\n\r\n", *[b" " * 1_000_000] * 100]
+    chunked = [head, b"Transfer-Encoding: chunked\r\n\r\n", *[chunk] * 100, b"0\r\n\r\n"]
+    with serving() as (client, service):
+        for parts in (announced, chunked):
+            sent = 0
+            with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+                answer = b""
+                with contextlib.suppress(ConnectionError):  # the service need not read on after its refusal
+                    for part in parts:
+                        connection.sendall(part)
+                        sent += len(part)
+                with contextlib.suppress(ConnectionError):
+                    answer = connection.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 413 ") or sent < 100_000_000
+            assert service.bodies.held == 0
+        assert client.annotate(text="Aspirin").status == 200
 
 
 def test_a_body_that_comes_a_byte_at_a_time_is_given_up(client: Client) -> None:

@@ -30,6 +30,9 @@ BACKLOG = 1024
 LARGEST_HEAD = 64 * 1024
 """Bytes of a request's first line and headers."""
 
+M_ARENA_MAX = -8
+"""glibc's name for the parameter of `mallopt` that limits the number of heaps."""
+
 
 def bind(settings: Settings) -> socket.socket:
     """The socket that a service listens at: opened first, so that an address in use is told before anything is loaded."""
@@ -55,6 +58,7 @@ def bind(settings: Settings) -> socket.socket:
 def run(settings: Settings, listening: socket.socket, *, on_start: Callable[[Service], None] | None = None) -> None:
     """Serve until a signal ends it."""
     _allow_many_files()
+    _share_one_heap()
     service = Service(settings)
     if on_start is not None:
         on_start(service)
@@ -148,3 +152,15 @@ def _allow_many_files() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _share_one_heap() -> None:
+    """Let all threads of this process allocate from one heap (glibc; elsewhere nothing changes).
+
+    By default glibc gives each thread a heap of its own. What a thread frees there is not used by the others, so under a long flood of requests,
+    whose bodies are allocated by one thread and freed by another, memory grew by 15 MB a minute although no more objects were alive.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
