@@ -40,6 +40,7 @@ def test_a_project_gets_pre_annotations_and_its_export_is_read_back(tmp_path: Pa
         "LATEST_VERSION_CHECK": "False",
         "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
         "ML_BLOCK_LOCAL_IP": "false",
+        "SSRF_PROTECTION_ENABLED": "false",
     }
     account = ["--username", "curator@example.org", "--password", "secret-enough-1", "--user-token", TOKEN]
     with (tmp_path / "log").open("wb") as log:
