@@ -2,13 +2,14 @@
 
 A block that cannot be run has a comment `<!-- not run: reason -->` on the line before it; a page of which no command can be run
 has `<!-- not run on this page: reason -->`. Their `biomux` commands must still parse. Blocks of a page are run one after the other in one
-folder that has `examples/`, and share their names.
+folder that has `examples/`, and share their names. A block marked `<!-- runs until the end of the page -->` is started, and stopped when the page is done.
+
+`scripts/tutorials.py` runs the tutorials whole, in an environment of their own.
 """
 
 from __future__ import annotations
 
 import contextlib
-import doctest
 import re
 import shlex
 import shutil
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import typer
+from test_scripts import script
 
 from biomux import cli
 
@@ -29,6 +31,7 @@ BLOCK = re.compile(r"(?P<before>^[^\n]*\n)?^```(?P<language>[\w-]*)\n(?P<code>.*
 INLINE = re.compile(r"`(biomux [a-z][^`\n]*)`")
 SHELL = {"sh", "console"}
 RUN = {*SHELL, "python", "pycon"}
+PROGRAMS = {"curl", "openssl"}
 LANGUAGES = {*RUN, "yaml", "toml", "json", "text", "r"}
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="needs the source tree, not the installed package")
@@ -38,14 +41,15 @@ class Block(NamedTuple):
     language: str
     code: str
     runs: bool
+    stays: bool = False
 
 
 def pages() -> list[str]:
     return ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in DOCS.rglob("*.md"))]
 
 
-def blocks(page: str) -> list[Block]:
-    text = (ROOT / page).read_text(encoding="utf-8")
+def blocks(page: str, text: str | None = None) -> list[Block]:
+    text = text or (ROOT / page).read_text(encoding="utf-8")
     if page == "CONTRIBUTING.md" or "<!-- Made by scripts/docs.py" in text:
         left_out = LANGUAGES  # tests/test_contributing.py runs these; docstrings are tested where they stand
     else:
@@ -55,6 +59,7 @@ def blocks(page: str) -> list[Block]:
             found["language"],
             found["code"],
             found["language"] in RUN - left_out and not (found["before"] or "").startswith("<!-- not run: "),
+            (found["before"] or "").startswith("<!-- runs until the end of the page -->"),
         )
         for found in BLOCK.finditer(text)
     ]
@@ -133,25 +138,24 @@ def test_the_blocks_of_a_page_run(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    tutorials = script("tutorials")
     names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page):
-        if not block.runs:
-            continue
-        if block.language in {"python", "pycon"}:
-            run_python(block.code, names)
-        elif block.language in SHELL:
-            run_commands(block, capsys)
-
-
-def run_python(code: str, names: dict[str, Any]) -> None:
-    if not code.lstrip().startswith(">>>"):
-        exec(code, names)  # our own page
-        return
-    test = doctest.DocTestParser().get_doctest(code, names, "page", None, None)
-    report: list[str] = []
-    doctest.DocTestRunner().run(test, out=report.append, clear_globs=False)
-    names |= test.globs
-    assert report == []
+    text = tutorials.on_free_port((ROOT / page).read_text(encoding="utf-8"))
+    with contextlib.ExitStack() as left_running:
+        for block in blocks(page, text):
+            if not block.runs:
+                continue
+            if block.stays:
+                left_running.enter_context(tutorials.running(block.code, tmp_path))
+            elif block.language in {"python", "pycon"}:
+                tutorials.run_python(block.code, names)
+            elif programs := PROGRAMS & {words[0] for words, _ in commands(block)}:
+                for program in programs:
+                    if shutil.which(program) is None:
+                        pytest.skip(f"needs {program}")
+                tutorials.run_shell(block.code, tmp_path)
+            else:
+                run_commands(block, capsys)
 
 
 def run_commands(block: Block, capsys: pytest.CaptureFixture[str]) -> None:

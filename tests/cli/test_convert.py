@@ -57,7 +57,7 @@ def test_a_file_becomes_a_file_and_formats_are_stated(here: Path, capsys: pytest
     assert [document.mention(span) for span in document.spans] == ["TP53", "mice"]
     said = told(capsys)
     assert "reading a.tsv as conll" in said
-    assert "read 1 file as conll; wrote 1 documents with 2 spans as jsonl" in said
+    assert "read 1 file as conll; wrote 1 document with 2 spans as jsonl" in said
 
 
 def test_gzip_both_ways(here: Path) -> None:
@@ -516,7 +516,15 @@ def test_only_the_spans_that_were_written_are_counted(here: Path, capsys: pytest
     formats.write([document], "a.jsonl")
     for target, spans in (("a.conll", 1), ("a.pubtator", 2), ("a.txts/", 0)):
         assert convert("a.jsonl", target, *(["--to", "text"] if spans == 0 else [])) == 0
-        assert f"wrote 1 documents with {spans} spans" in told(capsys)
+        assert f"wrote 1 document with {spans} span{'s' * (spans != 1)} as" in told(capsys)
+
+
+def test_folders_above_an_output_folder_are_made(here: Path) -> None:
+    formats.write([Document("1", "breast cancer", spans=(Span(0, 13, "disease"),))], "a.jsonl")
+    assert convert("a.jsonl", "new/deep/out", "--to", "brat") == 0
+    assert (here / "new/deep/out/1.ann").is_file()
+    formats.write([Document("1", "breast cancer")], "other/deep/out", format="brat")
+    assert (here / "other/deep/out/1.txt").is_file()
 
 
 def test_settings_beside_brats_files_are_left_out_in_every_command(

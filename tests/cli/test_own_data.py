@@ -73,3 +73,17 @@ def test_recipes_are_listed_shown_and_copied(place: Path, capsys: pytest.Capture
     assert command(["recipes", "copy", "a/mtl"]) == 2
     assert command(["recipes", "show", "a/mlt"]) == 2
     assert "did you mean 'a/mtl'" in capsys.readouterr().err
+
+
+def test_so_are_studies(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["recipes", "list"]) == 0
+    assert {"a/table\tbiomux study", "b/refine\tbiomux train", "b/transfer\tbiomux transfer"} <= {
+        "\t".join(line.split("\t")[:2]) for line in capsys.readouterr().out.splitlines()
+    }
+    assert command(["recipes", "copy", "d/ablation"]) == 0
+    assert "biomux study ablation.yaml" in capsys.readouterr().err
+    assert (place / "ablation.yaml").read_text().startswith("# biomux study d/ablation")
+    assert command(["recipes", "show", "b/transfer-small"]) == 0
+    assert "biomux transfer b/transfer-small" in capsys.readouterr().out
+    assert command(["recipes", "show", "a/tabel"]) == 2
+    assert "did you mean 'a/table'" in capsys.readouterr().err

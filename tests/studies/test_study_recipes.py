@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 import yaml
@@ -13,11 +13,9 @@ from pydantic import ValidationError
 
 from biomux.errors import RecipeError
 from biomux.recipes.quick import quick
+from biomux.recipes.schema import Recipe
 from biomux.studies.members import of_study, of_transfer
 from biomux.studies.schema import Study, Transfer, names, read_study, read_transfer
-
-if TYPE_CHECKING:
-    from biomux.recipes.schema import Recipe
 
 
 def small(recipe: Recipe) -> Recipe:
@@ -82,6 +80,14 @@ def test_a_system_of_several_recipes_and_one_with_the_encoder_of_another(tmp_pat
     assert frozen.after == ("stl.stl-cell-line.seed-1",)
     assert frozen.recipe.model.encoder.run == str(tmp_path / "runs" / "stl.stl-cell-line.seed-1")
     assert len({member.recipe.hold_out for member in members.values()}) == 1
+
+
+def test_the_encoder_of_another_may_have_begun_as_that_of_a_bundle(tmp_path: Path) -> None:
+    settings = ["model.encoder={bundle: default, layers: 2}"]
+    members = of_study(read_study("a/table")[0], settings=settings, folder=tmp_path)
+    (frozen,) = (member for member in members if member.system == "frozen2")
+    again = Recipe.model_validate(frozen.recipe.model_dump())  # as evaluate and export read it from the run's folder
+    assert again.model.encoder.run == str(tmp_path / "runs" / "stl.stl-cell-line.seed-1")
 
 
 def test_recipes_beside_a_study_are_found(tmp_path: Path) -> None:

@@ -137,9 +137,11 @@ def command(
             _each_its_own(sources, Path(goal), chosen, reading, losses, overwrite=overwrite)
         else:
             _all_into_one(sources, goal, chosen, reading, losses, overwrite=overwrite)
-    by_format = ", ".join(f"{count:,} {_files(count)} as {name}" for name, count in reading.formats.items())
+    by_format = ", ".join(f"{_counted(count, 'file')} as {name}" for name, count in reading.formats.items())
     spans = reading.spans - losses.spans
-    note(f"read {by_format or 'nothing'}; wrote {reading.count:,} documents with {spans:,} spans as {chosen.name}")
+    note(
+        f"read {by_format or 'nothing'}; wrote {_counted(reading.count, 'document')} with {_counted(spans, 'span')} as {chosen.name}"
+    )
     if reading.repaired:
         note(
             f"answers whose offsets were wrong and were corrected: {reading.repaired:,} (-O repair=false rejects them)"
@@ -222,7 +224,7 @@ def _each_its_own(
             chosen.write(chain([first], documents), stream, on_loss=losses)
             losses.must_be_none()
     if empty:
-        note(f"{empty:,} {_files(empty)} without documents: nothing was written for them")
+        note(f"{_counted(empty, 'file')} without documents: nothing was written for them")
 
 
 def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path:
@@ -256,8 +258,8 @@ def _root(where: str) -> Path:
     return path
 
 
-def _files(count: int) -> str:
-    return "file" if count == 1 else "files"
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 @contextmanager

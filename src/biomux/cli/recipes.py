@@ -1,4 +1,4 @@
-"""`biomux recipes`: the recipes that come with Biomux."""
+"""`biomux recipes`: the recipes and studies that come with Biomux."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
-_NAME = typer.Argument(help="Name of a recipe; `biomux recipes list` shows them.")
+_NAME = typer.Argument(help="Name of a recipe or study; `biomux recipes list` shows them.")
 
 
 @app.callback()
 def _group() -> None:
-    """List, show and copy the recipes that come with Biomux.
+    """List, show and copy the recipes and studies that come with Biomux.
 
     Examples:
 
@@ -27,35 +27,34 @@ def _group() -> None:
 
 @app.command("list")
 def list_() -> None:
-    """List the recipes that come with Biomux, by paper.
+    """List the recipes that come with Biomux, by paper, then the studies that compare them.
 
     Example:
 
         biomux recipes list
     """
     from biomux.cli.ui.display import table
-    from biomux.recipes.read import names, plain
+    from biomux.recipes.read import mapping
 
     rows = []
-    for name in names():
-        raw, _ = plain(name)
+    for name, command in _commands().items():
+        raw = mapping(_source(name), where=name, what="a recipe or study must be a mapping")
         tasks = raw.get("tasks") or {}
         about = " ".join(str(raw.get("about") or "").split())
-        rows.append((name, ", ".join(map(str, tasks)), about.partition(". ")[0].rstrip(".")))
-    table(["recipe", "tasks", "about"], rows)
+        rows.append((name, f"biomux {command}", ", ".join(map(str, tasks)), about.partition(". ")[0].rstrip(".")))
+    table(["name", "run with", "tasks", "about"], rows)
 
 
 @app.command("show")
 def show(name: str = _NAME) -> None:
-    """Print a recipe.
+    """Print a recipe or study.
 
-    Example:
+    Examples:
 
         biomux recipes show default/chemicals-and-diseases
+        biomux recipes show a/table
     """
-    from biomux.recipes.read import source
-
-    print(source(name)[0], end="")
+    print(_source(name), end="")
 
 
 @app.command("copy")
@@ -64,7 +63,7 @@ def copy(
     output: Annotated[Path | None, typer.Argument(help="File to write. Default: its own name.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Copy a recipe to a file of your own, to change it.
+    """Copy a recipe or study to a file of your own, to change it.
 
     Example:
 
@@ -72,11 +71,35 @@ def copy(
     """
     from biomux.cli.ui.display import note
     from biomux.formats import must_be_new, target
-    from biomux.recipes.read import source
 
-    text = source(name)[0]
+    text = _source(name)
     place = output or Path(f"{name.rpartition('/')[2]}.yaml")
     must_be_new(place, overwrite=overwrite)
     with target(place) as stream:
         stream.write(text.encode())
-    note(f"{place}: next, biomux train {place}")
+    note(f"{place}: next, biomux {_commands().get(name, 'train')} {place}")
+
+
+def _commands() -> dict[str, str]:
+    """Every name that comes with Biomux, with the command that runs it."""
+    from biomux.recipes import read
+    from biomux.studies import schema
+
+    return {
+        **dict.fromkeys(read.names(), "train"),
+        **dict.fromkeys(schema.names("studies"), "study"),
+        **dict.fromkeys(schema.names("transfers"), "transfer"),
+    }
+
+
+def _source(name: str) -> str:
+    """The text of a recipe or study, by name or file; an unknown name is told with its nearest neighbour."""
+    from biomux.recipes import read
+    from biomux.studies import schema
+
+    known = _commands()
+    if known.get(name) == "study":
+        return schema.source(name, "studies")[0]
+    if known.get(name) == "transfer":
+        return schema.source(name, "transfers")[0]
+    return read.source(name, known=list(known))[0]

@@ -119,7 +119,7 @@ class _Writing:
             if own is not None and holdable:
                 self.used.add(own)
             elif own is not None or feature == "relation ids":
-                self._lose(feature, f"{own!r} gets a number")
+                self._lose(feature, f"{own!r} gets a number" if own else "one without an id gets a number")
         return [own or self._number(letter) for own, (_, letter) in zip(kept, given, strict=True)]
 
     def _line_ids(self, held: Span | Relation) -> LineIds:

@@ -312,8 +312,7 @@ def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
 
 @contextmanager
 def folder_target(path: Path, *, overwrite: bool = False, ours: Sequence[str] = ()) -> Iterator[Path]:
-    """A folder to fill; it appears under its name only when whole. One that exists is refused, or replaced as `must_be_new` says."""
-    _parent_must_exist(path)
+    """A folder to fill; it appears under its name, with the folders above it, only when whole. One that exists is refused, or replaced as `must_be_new` says."""
     must_be_new(path, overwrite=overwrite, folder=True, ours=ours)
     try:
         with whole_folder(path) as scratch:

@@ -86,8 +86,8 @@ def corpora_in(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def source(name: str) -> tuple[str, str]:
-    """The text of a recipe, and where it stands: a file, or one that comes with Biomux."""
+def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
+    """The text of a recipe, and where it stands: a file, or one that comes with Biomux. `known` are the names to suggest for one that is unknown."""
     path = Path(name)
     if path.is_file():
         try:
@@ -97,10 +97,10 @@ def source(name: str) -> tuple[str, str]:
             raise RecipeError(
                 "BX301", f"cannot read the recipe: {said}", where=str(path), hint="name a YAML file"
             ) from None
-    shipped = names()
-    if name not in shipped:
-        meant = nearest(name, shipped)
-        hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
+    if name not in names():
+        known = known or names()
+        meant = nearest(name, known)
+        hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(known)}"
         raise RecipeError("BX303", f"unknown recipe {name!r}", hint=hint)
     return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
 

@@ -208,8 +208,8 @@ class EncoderSettings(Section):
 
     @model_validator(mode="after")
     def _kind_and_settings_fit(self) -> Self:
-        if self.bundle is not None and (self.kind != "transformer" or self.run is not None or self.name):
-            raise ValueError("the encoder of a bundle needs no name, run or other kind")
+        if self.bundle is not None and (self.kind != "transformer" or self.name):
+            raise ValueError("the encoder of a bundle needs no name or other kind")
         if self.kind in ("transformer", "convolution", "shaped") and not self.name and self.bundle is None:
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
         if self.settings and self.kind in ENCODERS:

@@ -60,6 +60,7 @@ def run(settings: Settings, listening: socket.socket, *, on_start: Callable[[Ser
     _allow_many_files()
     _share_one_heap()
     service = Service(settings)
+    listening.listen(BACKLOG)  # from here on nobody is refused, though the first may wait a moment
     if on_start is not None:
         on_start(service)
     asyncio.run(_serve(service, listening))
@@ -110,7 +111,7 @@ class HttpServer:
     async def serve(self) -> None:
         """Answer until `stop` is called, and finish what has come by then."""
         log, model = self._service.log, self._service.model
-        self._listening.listen(BACKLOG)  # from here on nobody is refused, though the first may wait a moment
+        self._listening.listen(BACKLOG)
         host, port = self._listening.getsockname()[:2]
         log.event("listening", host=host, port=port, model=model.version)
         await self._server.serve(sockets=[self._listening])

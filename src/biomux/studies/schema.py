@@ -104,7 +104,7 @@ class Transfer(Section):
 
 def read_study(name: str) -> tuple[Study, Path | None]:
     """The study of a file or of a name such as `d/learning-curve`, and the folder that its recipes may lie in."""
-    text, where, place = _text(name, "studies")
+    text, where, place = source(name, "studies")
     raw = recipes.mapping(
         text, where=where, what="a study is a mapping with the keys name, recipe, systems, grid, seeds"
     )
@@ -118,7 +118,7 @@ def read_transfer(name: str) -> tuple[Transfer, Path | None]:
         if name in recipes.names():
             return Transfer(name=f"{name.replace('/', '-')}-transfer", recipe=name), None
         raise _unknown(name, [*names("transfers"), *recipes.names()], "transfer study or recipe")
-    text, where, place = _text(name, "transfers")
+    text, where, place = source(name, "transfers")
     raw = recipes.mapping(
         text, where=where, what="a transfer study is a mapping with the keys name, recipe, tasks, seeds"
     )
@@ -140,7 +140,8 @@ def names(kind: Literal["studies", "transfers"]) -> list[str]:
     )
 
 
-def _text(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, Path | None]:
+def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, Path | None]:
+    """The text of a study, where it stands, and the folder that its recipes may lie in."""
     path = Path(name)
     if path.is_file():
         return path.read_text(encoding="utf-8"), str(path), path.parent

@@ -274,7 +274,6 @@ def _files(folder: Path) -> tuple[str, ...]:
 
 def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
     """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     with folder_target(target, overwrite=overwrite, ours=_files(target)) as fresh:
         files = {}
         for name, content in sorted(parts.items()):

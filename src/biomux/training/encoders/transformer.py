@@ -177,7 +177,7 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
         raise TrainingError(
             "BX401",
             f"cannot load the encoder {name!r}: {str(error).splitlines()[0]}",
-            hint="give a folder with config.json, model.safetensors and tokenizer.json or vocab.txt, or a hub name where there is a network",
+            hint="give a folder with config.json, model.safetensors and tokenizer.json or vocab.txt, a hub name where there is a network, or in place of the name `bundle: default`, the encoder that comes with Biomux",
         ) from None
     if hasattr(body, "pooler"):
         body.pooler = None
