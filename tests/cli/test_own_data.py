@@ -9,8 +9,11 @@ import yaml
 from training import small
 
 import biomux
-from biomux import formats
+from biomux import Document, Span, formats
 from biomux.cli import run as command
+from biomux.evaluation import columns
+from biomux.evaluation.model_heads import EvaluatedHead
+from biomux.scoring import mapping
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +90,48 @@ def test_so_are_studies(place: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "biomux transfer b/transfer-small" in capsys.readouterr().out
     assert command(["recipes", "show", "a/tabel"]) == 2
     assert "did you mean 'a/table'" in capsys.readouterr().err
+
+
+def test_a_folder_of_ones_own_is_scored_whole_with_two_bundles(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["TP53 is mutated in mice.", "Aspirin inhibits COX-2.", "BRCA1 was measured.", "KRAS and EGFR were not."]
+    genes = ("TP53", "COX-2", "BRCA1", "KRAS", "EGFR")
+    gold = [
+        Document(
+            f"d{number}",
+            text,
+            spans=tuple(Span(text.index(name), text.index(name) + len(name), "Gene") for name in genes if name in text),
+        )
+        for number, text in enumerate(texts)
+    ]
+    formats.write(gold, "gold", format="brat")
+    for output in ("scores/one", "scores/two"):
+        assert command(["evaluate", "default", "gold", "--types", "gene", "-o", output]) == 0
+        shown = capsys.readouterr()
+        assert "gold has no test part: all of its documents are scored" in shown.err
+        assert "|split:train+devel|documents:4|" in shown.out
+    assert command(["compare", "scores/one", "scores/two", "--samples", "20"]) == 0
+    capsys.readouterr()
+    assert command(["evaluate", "default", "gold"]) == 2
+    assert "with --types TYPE,..." in capsys.readouterr().err
+    assert command(["evaluate", "default", "gold", "--types", "gene", "--split", "test"]) == 2
+    assert "BX207" in capsys.readouterr().err
+    assert command(["corpora", "stats", "gold"]) == 2
+    assert "write ./gold" in capsys.readouterr().err
+
+
+def test_the_data_that_a_head_was_trained_on_are_not_scored_whole(place: Path) -> None:
+    own = EvaluatedHead("tags", ("Chemical",), "bio", "notes.jsonl")
+    assert [column.split for column in columns.plan([own], ["notes.jsonl"])] == ["test"]
+    other = EvaluatedHead("tags", ("Chemical",), "bio", "other.jsonl")
+    met = mapping.parse("Chemical=tags/Chemical")
+    assert [column.split for column in columns.plan([other], ["notes.jsonl"], types=met)] == ["train+devel"]
+
+
+def test_the_format_of_suggestions_may_be_named_as_the_message_says(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "a.txt").write_text("Aspirin inhibits COX-2.")
+    assert command(["suggest", "a.txt", "-n", "1", "-o", "next.json"]) == 2
+    assert "name it with --to" in capsys.readouterr().err
+    assert command(["suggest", "a.txt", "-n", "1", "-o", "next.json", "--to", "labelstudio"]) == 0
+    assert '"Aspirin"' in (place / "next.json").read_text()

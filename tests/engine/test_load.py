@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
 
 import biomux
-from biomux.engine.load import shipped
+from biomux.engine.load import find, shipped
 from biomux.errors import BundleError, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_bundle_annotates_from_its_folder(tmp_path: Path) -> None:
@@ -64,3 +62,13 @@ def test_parts_of_tokens_and_threads_cannot_be(tmp_path: Path, number: Any) -> N
         biomux.load(folder, budget=number)
     with pytest.raises(UsageError, match=r"BX001: threads must be at least 1, got"):
         biomux.load(folder, threads=number)
+
+
+@pytest.mark.skipif(not shipped(), reason="no bundle comes with this Biomux")
+def test_default_is_another_name_of_the_shipped_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find("default") == find() == find("first")
+    (tmp_path / "default").mkdir()
+    assert find("default") == Path("default")  # a folder of that name comes first, as for other names
+    with pytest.raises(BundleError, match=r"BX501.*unknown bundle 'defalt'.*did you mean 'default'"):
+        find("defalt")

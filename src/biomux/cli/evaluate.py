@@ -24,7 +24,13 @@ def command(
             help="Corpora of the catalogue, views of them, data of your own, or a recipe whose corpora are meant; all means every corpus that a head was trained on.",
         ),
     ],
-    split: Annotated[str, typer.Option("--split", help="Split to score on.")] = "test",
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split",
+            help="Split to score on. Default: test, or all documents of data of your own that are not in parts.",
+        ),
+    ] = None,
     heads: Annotated[list[str] | None, typer.Option("--heads", metavar="HEAD,...", help="Only these heads.")] = None,
     types: Annotated[
         list[str] | None,
@@ -145,6 +151,8 @@ def command(
         types=mapping.parse(",".join(map_)) if map_ else None,
         with_cross=cross,
     )
+    for name in dict.fromkeys(one.called for one in planned if split is None and one.split == columns.WHOLE):
+        note(f"{name} has no test part: all of its documents are scored")
     with folder_target(output, overwrite=overwrite, ours=score_folder.FILES) if output else nullcontext() as place:
         with progress("scoring", total=_documents(planned, limit)) as bar:
             found = list(

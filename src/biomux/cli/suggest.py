@@ -25,7 +25,7 @@ def command(
         ),
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="Output format. Default: by the output's name.")
+        str | None, typer.Option("--format", "--to", help="Output format. Default: by the output's name.")
     ] = None,
     model: Model = None,
     heads: Annotated[

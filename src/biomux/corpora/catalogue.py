@@ -145,5 +145,8 @@ def _text(path: Path) -> str:
 
 
 def _unknown(name: str) -> CorpusError:
-    hint = did_you_mean(name, names(), otherwise="`biomux corpora list` shows all")
+    if Path(name).exists():
+        hint = f"write ./{name} for the data of that name in this folder"
+    else:
+        hint = did_you_mean(name, names(), otherwise="`biomux corpora list` shows all")
     return CorpusError("BX201", f"unknown corpus {name!r}", hint=hint)

@@ -115,7 +115,8 @@ def survey(splits: Mapping[str, Sequence[Document]], *, notes: Iterable[str] = (
     warnings = [*_told(tally), *_duplicates(splits), *_leaks(splits), *_rare(counts, splits, few)]
     said = [*notes]
     if tally.bare.number and counts:
-        said.append(f"{tally.bare.number:,} documents have no annotation: taggers learn that there is nothing in them")
+        who = "1 document has" if tally.bare.number == 1 else f"{tally.bare.number:,} documents have"
+        said.append(f"{who} no annotation: taggers learn that there is nothing there")
     return Survey(sizes, counts, tuple(_errors(splits, counts)), tuple(warnings), tuple(said))
 
 

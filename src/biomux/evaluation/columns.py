@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from biomux.scoring.mapping import TypeMap
 
 ALL = "all"
+TEST = "test"
+WHOLE = "train+devel"
+"""All of data of one's own that are in no parts: the development part was cut from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +68,16 @@ def plan(
     heads: Sequence[EvaluatedHead],
     corpora: Sequence[str],
     *,
-    split: str = "test",
+    split: str | None = None,
     chosen: Sequence[str] | None = None,
     plain: Sequence[str] = (),
     types: TypeMap | None = None,
     with_cross: bool = True,
 ) -> list[Column]:
-    """The columns for some corpora ("all": each that a head was trained on). `chosen` limits the heads."""
+    """The columns for some corpora ("all": each that a head was trained on). `chosen` limits the heads.
+
+    Without a `split` it is test, and all documents of data of one's own that are in no parts and that no head was trained on.
+    """
     if not heads:
         raise UsageError(
             "BX001", "no head of the model can be scored", hint="train a task that a corpus has answers for"
@@ -82,9 +88,10 @@ def plan(
     columns = []
     for spec in dict.fromkeys(names):
         taggers = [head for head in usable if head.tags]
-        found = list(_columns(spec, taggers, split, plain, types, with_cross))
+        part = split or _part(spec, heads)
+        found = list(_columns(spec, taggers, part, plain, types, with_cross))
         if not plain and types is None:
-            found += _asked(spec, usable, split, by_name=chosen is not None)
+            found += _asked(spec, usable, part, by_name=chosen is not None)
         if not found:
             raise UsageError(
                 "BX001",
@@ -99,6 +106,16 @@ def plan(
             hint="name a corpus, with --map or --heads",
         )
     return _distinct(columns)
+
+
+def _part(spec: str, heads: Sequence[EvaluatedHead]) -> str:
+    """The part to score on where none is named. Of data that a head was trained on, what it has not seen must be named."""
+    base = view.parse(spec)[0]
+    data = own.of_spec(base)
+    if data is None or own.short_name(base) in {head.called for head in heads}:
+        return TEST
+    splits = own.card(data).splits
+    return WHOLE if TEST not in splits and splits["devel"].made else TEST
 
 
 def _distinct(columns: Sequence[Column]) -> list[Column]:
@@ -159,6 +176,7 @@ def _way_out(heads: Sequence[EvaluatedHead]) -> str:
     others = [head.name for head in heads if not head.tags]
     said = []
     if taggers:
+        said.append("score the model's types that have the corpus' names with --types TYPE,...")
         said.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
     if others:
         said.append(f"name a head that fits with --heads: {', '.join(others)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from biomux.corpora import view
+from biomux.corpora import catalogue, view
 from biomux.errors import RecipeError, nearest
 from biomux.recipes.schema import Recipe
 from biomux.validation import mistakes
@@ -76,9 +76,11 @@ def names() -> list[str]:
 
 
 def corpora_in(names: Sequence[str]) -> list[str]:
-    """Names of corpora, where a recipe's file stands for the corpora of its tasks."""
+    """Names of corpora, where a recipe's file stands for the corpora of its tasks, and what is no corpus of the catalogue may be a path."""
     found: list[str] = []
     for name in names:
+        if name not in catalogue.names() and name != "all" and Path(name).is_dir():
+            name = f"{name}/"
         if name.endswith((".yaml", ".yml")) and Path(name).is_file():
             found += [view.spec(task.corpus, rename=task.rename) for task in read(name).tasks.values()]
         else:

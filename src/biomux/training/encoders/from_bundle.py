@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from tokenizers import Tokenizer
 
 from biomux.engine.bundle import reader
-from biomux.engine.load import find
+from biomux.engine.load import DEFAULT, find
 from biomux.errors import RecipeError
 from biomux.training.encoders.layer_maps import layer_map
 from biomux.training.encoders.transformer import DROPOUTS, Transformer, build
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from biomux.recipes.schema import EncoderSettings
 
     Floats = NDArray[np.float32]
-
-DEFAULT = "default"
-"""What the bundle that comes with Biomux is called beside its own name."""
 
 
 @dataclass(frozen=True)
