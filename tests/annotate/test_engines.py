@@ -89,3 +89,34 @@ if __name__ == "__main__":
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert {"chemical", "disease", "gene"} <= set(done.stdout.rpartition("found:")[2].split())
+
+
+READERS = {
+    "pandas": "import pandas; rows = pandas.read_parquet('annotated')[['id', 'spans']].to_dict('records')",
+    "pyspark": "from pyspark.sql import SparkSession; spark = SparkSession.builder.master('local[1]').getOrCreate(); "
+    "rows = [row.asDict(recursive=True) for row in spark.read.parquet('annotated').select('id', 'spans').collect()]",
+}
+"""How an engine reads the whole folder of parts, manifest and all."""
+
+
+@pytest.mark.parametrize("engine", READERS)
+def test_the_folder_of_parts_is_one_table(engine: str, tmp_path: Path) -> None:
+    for needed in (engine, "pyarrow"):
+        if find_spec(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    formats.write([Document(str(n), text) for n, text in enumerate(TEXTS)], tmp_path / "in.jsonl")
+    run(Inputs([str(tmp_path / "in.jsonl")]), goal(f"{tmp_path}/annotated/", "parquet"), Settings(), part_size=40)
+    assert len(list((tmp_path / "annotated").glob("part-*.parquet"))) > 1
+    script = (
+        READERS[engine]
+        + "; print('found:', sorted((r['id'], s['type']) for r in rows if r['spans'] is not None for s in r['spans']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    expected = sorted(
+        (document.id, span.type) for document in formats.read(tmp_path / "annotated") for span in document.spans
+    )
+    assert expected
+    assert done.stdout.rpartition("found: ")[2].strip() == str(expected)
