@@ -30,6 +30,7 @@ ERROR_GROUPS = (
     ("BX301", "Recipes and studies"),
     ("BX401", "Training"),
     ("BX501", "Bundles"),
+    ("BX550", "Pre-training"),
     ("BX601", "Annotating"),
     ("BX701", "Scoring"),
     ("BX801", "Serving"),
@@ -168,6 +169,7 @@ def recipes() -> str:
     for title, part in [("Recipe", described), *described["$defs"].items()]:
         parts += _keys(title, getattr(schema, title), part)
     parts += _settings()
+    parts += _pretraining()
     parts += _studies()
     parts.append(f"## What `--quick` changes\n\n{inspect.cleandoc(quick.__doc__ or '')}\n")
     return "\n".join(parts)
@@ -181,6 +183,20 @@ def _keys(title: str, model: type[Any], part: dict[str, Any]) -> list[str]:
         for key, value in part["properties"].items()
     ]
     return [f"### {title}\n\n{inspect.cleandoc(model.__doc__ or '')}\n", _table(("key", "value", "default"), keys)]
+
+
+def _pretraining() -> list[str]:
+    """The recipes of pre-training that come with Biomux, and their keys."""
+    from biomux.recipes import pretraining
+
+    parts = ["## Pre-training\n\nRecipes of `biomux pretrain`: see [pre-training](../how-to/pretrain.md).\n"]
+    rows = [(f"`biomux pretrain {name}`", pretraining.read(name).about) for name in pretraining.names()]
+    parts.append(_table(("", ""), rows))
+    described = pretraining.Pretraining.model_json_schema()
+    for title, part in [("Pretraining", described), *described["$defs"].items()]:
+        if getattr(getattr(pretraining, title, None), "__module__", "") == pretraining.__name__:
+            parts += _keys(title, getattr(pretraining, title), part)
+    return parts
 
 
 def _studies() -> list[str]:

@@ -504,6 +504,21 @@ CODES: dict[str, Entry] = {
         "The task comes from a package that is not installed, or from a later Biomux.",
         "Install the package that brings the task, or upgrade Biomux.",
     ),
+    "BX550": Entry(
+        "there is no text to pre-train on, or to score",
+        "No files are named, they hold no words, or no document fell into the share that is held out.",
+        "Name files or folders; for a file with a document on each line set text.format to lines; or set text.held_out to 0 or to files of their own.",
+    ),
+    "BX551": Entry(
+        "a teacher cannot teach this student inside the step",
+        "It has another vocabulary, or its guesses are to be learned and its weights have no head that guesses hidden words.",
+        "Give the student the teacher's tokenizer; pre-train the teacher first, or leave out distil.output.",
+    ),
+    "BX552": Entry(
+        "a recipe has no small variant",
+        "`--small` puts in what stands in the recipe's section `small`, and there is none.",
+        "Leave out --small, or add the section.",
+    ),
     "BX601": Entry(
         "a text has half a surrogate pair",
         "The text was cut or decoded wrongly: half a pair is not a character.",

@@ -81,3 +81,24 @@ def test_guesses_are_counted_window_by_window() -> None:
     scores = TASK.evaluate([], [answered, other])
     assert scores.figures == {"accuracy": sum(asked[1:]) / (sum(asked) + 2), "asked": sum(asked) + 2}
     assert TASK.evaluate([], []).figures == {"accuracy": 0.0, "asked": 0.0}
+
+
+def test_whole_words_are_hidden_or_none_of_their_tokens() -> None:
+    first = np.arange(1, 30_000, 3, dtype=np.int32)  # the first token is what is left of a word before the window
+    ids = np.full(30_000, 7, dtype=np.int32)
+    masking = Masking(4, 1000, share=0.2, whole_words=True)
+    _, asked = masking.apply(ids, np.random.default_rng(0), first=first)
+    words = np.split(asked != MASKED, first)
+    assert all(word.all() or not word.any() for word in words)
+    assert (asked != MASKED).mean() == pytest.approx(0.2, abs=0.02)
+
+
+def test_what_stands_between_documents_is_never_asked() -> None:
+    ids = np.tile(np.array([5, 6, 3], dtype=np.int32), 2000)
+    hidden, asked = Masking(4, 1000, share=0.9, separator=3).apply(ids, np.random.default_rng(0))
+    assert (asked[ids == 3] == MASKED).all()
+    assert (hidden[ids == 3] == 3).all()
+    nothing = np.full(4, 3, dtype=np.int32)
+    assert (Masking(4, 1000, separator=3).apply(nothing, np.random.default_rng(0))[1] == MASKED).all()
+    one = np.array([3, 9, 3], dtype=np.int32)
+    assert Masking(4, 1000, share=0.0, separator=3).apply(one, np.random.default_rng(0))[1].tolist() == [-100, 9, -100]

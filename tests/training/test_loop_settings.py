@@ -144,3 +144,47 @@ def test_a_batch_has_at_most_so_many_examples(regime: str) -> None:
 def test_the_optimizer_is_the_one_that_is_named(name: Any, kind: str) -> None:
     made = optimizers.build(small.model([TASK]), Loop(optimizer=name), moves=lambda _: True)
     assert type(made).__name__ == kind
+
+
+@pytest.mark.parametrize("steps", [3, 12, 17])
+def test_steps_end_a_run_in_the_middle_of_an_epoch_or_after_more_than_were_named(tmp_path: Path, steps: int) -> None:
+    events: list[dict[str, Any]] = []
+    judged: list[int] = []
+    run = prepared(tmp_path, events=events, steps=steps)
+    run.evaluate = lambda: judged.append(run.progress.step) or 0.5  # type: ignore[func-returns-value]
+    per_epoch = len(loop.layout(run, 0))
+    assert loop.train(run).step == steps
+    assert {event["total"] for event in events if event["event"] == "step"} == {steps}
+    whole = [per_epoch * number for number in range(1, steps // per_epoch + 1)]
+    assert judged == [*whole, *([] if steps % per_epoch == 0 else [steps])]
+
+
+def test_scores_are_taken_after_so_many_steps(tmp_path: Path) -> None:
+    judged: list[int] = []
+    run = prepared(tmp_path, steps=7)
+    run.every_steps = 3
+    run.evaluate = lambda: judged.append(run.progress.step) or 0.5  # type: ignore[func-returns-value]
+    loop.train(run)
+    assert judged == [3, 6, 7]
+
+
+def test_a_run_that_is_stopped_while_it_is_scored_is_scored_when_it_goes_on(tmp_path: Path) -> None:
+    judged: list[int] = []
+
+    def begin(stops: bool) -> loop.LoopInputs:
+        run = prepared(tmp_path, steps=5)
+        run.every_steps = 2
+
+        def evaluate() -> float:
+            if stops and run.progress.step == 4:
+                raise KeyboardInterrupt
+            judged.append(run.progress.step)
+            return 0.5
+
+        run.evaluate = evaluate
+        return run
+
+    with pytest.raises(KeyboardInterrupt):
+        loop.train(begin(stops=True))
+    loop.train(begin(stops=False))
+    assert judged == [2, 4, 5]

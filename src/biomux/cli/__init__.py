@@ -53,6 +53,7 @@ COMMANDS: dict[str, Command] = {
     "init": Command("biomux.cli.init", "Write a recipe for data of your own."),
     "recipes": Command("biomux.cli.recipes", "List, show and copy the recipes that come with Biomux."),
     "train": Command("biomux.cli.train", "Train a model from a recipe, or on data of your own."),
+    "pretrain": Command("biomux.cli.pretrain", "Pre-train or distil an encoder on plain text."),
     "suggest": Command("biomux.cli.suggest", "Suggest the documents most worth annotating next."),
     "runs": Command("biomux.cli.runs", "List and compare runs."),
     "study": Command("biomux.cli.study", "Run a study: recipes over a grid of settings and seeds."),

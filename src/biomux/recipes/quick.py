@@ -35,7 +35,7 @@ def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, li
         recipe,
         documents=documents,
         model=_with(recipe.model, encoder=encoder, heads=recipe.model.heads if encoder.run else "fresh"),
-        loop=_with(recipe.loop, epochs=EPOCHS, batch_tokens=tokens),
+        loop=_with(recipe.loop, epochs=EPOCHS, steps=None, batch_tokens=tokens),
         development=_with(recipe.development, limit=scored),
     )
     changes = [

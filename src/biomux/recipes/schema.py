@@ -88,16 +88,19 @@ class TaskSettings(Section):
 
 
 class VocabularySettings(Section):
-    """`keep` the encoder's own, `trim` it to what the training text uses, or take the tokens of a `file` and then trim.
+    """`keep` the encoder's own, `trim` it to what the training text uses, take the tokens of a `file` and then trim, or `train` WordPiece anew on that text, to at most `size` tokens.
 
-    `file` is a text with a token a line, a tokenizer.json, a folder that has vocab.txt or tokenizer.json, or a hub name.
-    `texts` names files of plain text whose words count when trimming, besides the training documents.
+    `file` is a text with a token a line, a tokenizer.json, a folder that has vocab.txt or tokenizer.json, or a hub name. Tokens that come less than `minimum`
+    times are trimmed; with 0, those of a file all stay. `texts` names files of plain text whose words count too, besides the training documents. A new token
+    starts from the mean of the old ones that spell it or, where `vectors` names a file of word vectors, from the old ones that are nearest to it there.
     """
 
-    kind: Literal["keep", "trim", "file"] = "keep"
+    kind: Literal["keep", "trim", "file", "train"] = "keep"
     file: str | None = None
-    minimum: Annotated[int, Field(ge=1)] = 1
+    minimum: Annotated[int, Field(ge=0)] = 1
+    size: Annotated[int, Field(ge=100)] = 30_000
     texts: tuple[str, ...] = ()
+    vectors: str | None = None
 
 
 class BiLSTMSettings(Section):
@@ -247,10 +250,11 @@ class Regime(Section):
 class Loop(Section):
     """The training loop. A batch has at most `batch_tokens` tokens (`batch_pieces` in 0.1.0), padding included, and at most `batch_examples` examples.
 
-    `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
+    With `steps` training ends after so many, in the middle of an epoch or after more of them than `epochs`. `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
     """
 
     epochs: Annotated[int, Field(ge=1, le=10_000)] = 3
+    steps: Annotated[int, Field(ge=1)] | None = None
     batch_tokens: Annotated[int, Field(ge=8, validation_alias=AliasChoices("batch_tokens", "batch_pieces"))] = 1024
     batch_examples: Annotated[int, Field(ge=1)] | None = None
     accumulate: Annotated[int, Field(ge=1)] = 1
@@ -269,6 +273,11 @@ class Loop(Section):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     gradient_checkpointing: bool = False
+
+    def deciding(self) -> dict[str, Any]:
+        """What decides which weights a run ends with, as plain data; without `steps` where none are named, as before there were any."""
+        how = {"threads", "checkpoint_minutes", "device"} | ({"steps"} if self.steps is None else set())
+        return self.model_dump(mode="json", exclude=how)
 
 
 class TeacherSettings(Section):
@@ -344,8 +353,7 @@ class Recipe(Section):
         if self.teacher is None:  # a recipe without one means what it meant before there were teachers
             left.add("teacher")
         plain = self.model_dump(mode="json", exclude=left)
-        for how in ("threads", "checkpoint_minutes", "device"):
-            del plain["loop"][how]
+        plain["loop"] = self.loop.deciding()
         return plain
 
     @model_validator(mode="before")

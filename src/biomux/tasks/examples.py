@@ -101,21 +101,36 @@ class Labels:
 @dataclass(frozen=True, slots=True)
 class Masking:
     """Hide tokens anew whenever the example is read: a `share` of them, of which `mask` become the mask token, `random` another
-    token, and the rest stay. BERT's own is 0.8, 0.1; paper C's wording is 0.8, 0.2."""
+    token, and the rest stay. BERT's own is 0.8, 0.1; paper C's wording is 0.8, 0.2. With `whole_words` all tokens of a word are hidden or none. A token
+    that only stands between documents, the `separator`, is never hidden."""
 
     token: int
     vocabulary: int
     share: float = 0.15
     mask: float = 0.8
     random: float = 0.1
+    whole_words: bool = False
+    separator: int | None = None
 
     def apply(
-        self, ids: NDArray[np.int32], generator: np.random.Generator
+        self, ids: NDArray[np.int32], generator: np.random.Generator, *, first: NDArray[np.int32] | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The tokens with some hidden, and the labels: what was there, MASKED where nothing is asked. At least one is asked."""
-        chosen = generator.random(len(ids)) < self.share
-        if len(ids) and not chosen.any():
-            chosen[generator.integers(len(ids))] = True
+        """The tokens with some hidden, and the labels: what was there, MASKED where nothing is asked. At least one is asked.
+
+        `first` are the tokens that begin a word: whole words cannot be told without them.
+        """
+        if self.whole_words and first is not None:
+            begins = np.zeros(len(ids), dtype=np.int64)
+            begins[first] = 1
+            words = begins.cumsum()  # 0 is what is left of a word that begins before the window
+            chosen = (generator.random(len(ids) + 1) < self.share)[words]
+        else:
+            chosen = generator.random(len(ids)) < self.share
+        known = np.flatnonzero(ids != self.separator) if self.separator is not None else np.arange(len(ids))
+        if self.separator is not None:
+            chosen &= ids != self.separator
+        if len(known) and not chosen.any():
+            chosen[known[generator.integers(len(known))]] = True
         fate = generator.random(len(ids))
         other = generator.integers(self.vocabulary, size=len(ids))
         hidden = np.where(chosen & (fate < self.mask), self.token, ids)

@@ -1,6 +1,7 @@
 """Masked words: tokens are hidden and guessed back, anew whenever a text is read.
 
 BERT hides 15 % of the tokens: 80 % of those become the mask token, 10 % another token, 10 % stay. Paper C's wording is 80 % and 20 %: `random: 0.2`.
+With `whole_words` words are chosen in place of tokens.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class MaskedWords:
     share: float = 0.15
     mask: float = 0.8
     random: float = 0.1
+    whole_words: bool = False
     kind: Literal["masked-words"] = "masked-words"
     for_training: ClassVar[bool] = True
 
@@ -66,7 +68,7 @@ class MaskedWords:
         )
         if token is None:
             raise TrainingError("BX401", "the tokenizer has no mask token", hint="use an encoder's own tokenizer")
-        return Masking(int(token), tokenizer.get_vocab_size(), self.share, self.mask, self.random)
+        return Masking(int(token), tokenizer.get_vocab_size(), self.share, self.mask, self.random, self.whole_words)
 
     def inputs(
         self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
@@ -75,7 +77,7 @@ class MaskedWords:
         masking = self.masking(tokenizer)
         generator = np.random.default_rng(zlib.crc32(document.text.encode()))
         for one in text_inputs.Texts().inputs(document, tokenizer, limit=limit, counts=counts):
-            hidden, wanted = masking.apply(one.tokens.ids, generator)
+            hidden, wanted = masking.apply(one.tokens.ids, generator, first=one.tokens.first)
             yield replace(one, hidden=hidden, note=(masking, wanted))
 
     def targets(

@@ -240,7 +240,9 @@ def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.in
 def _masked(example: Example, seed: Sequence[int]) -> Example:
     if example.masking is None:
         return example
-    hidden, labels = example.masking.apply(example.tokens.ids, np.random.default_rng(list(seed)))
+    hidden, labels = example.masking.apply(
+        example.tokens.ids, np.random.default_rng(list(seed)), first=example.tokens.first
+    )
     return replace(
         example,
         input=replace(example.input, hidden=hidden),

@@ -32,12 +32,12 @@ from biomux.training.regimes import REGIMES
 from biomux.training.task_documents import Library, corpora_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokenizers import Tokenizer
 
     from biomux.document import Document
-    from biomux.recipes.schema import HeadSettings, Recipe
+    from biomux.recipes.schema import EncoderSettings, HeadSettings, Recipe
     from biomux.tasks.examples import Example
     from biomux.tasks.task import Task
     from biomux.training.plan import Plan
@@ -82,7 +82,8 @@ def build(
     found = load_documents(recipe, directory=directory)
     documents = found.training
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
-    encoder, tokenizer, specials = _encoder(recipe, documents)
+    texts = (document.text for group in documents.values() for document in group)
+    encoder, tokenizer, specials = load_encoder(recipe.model.encoder, texts)
     model = make_model(recipe, tasks, encoder, tokenizer)
     if recipe.model.heads == "kept":
         _keep_heads(recipe, tasks, model)
@@ -281,17 +282,15 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
     return found
 
 
-def _encoder(recipe: Recipe, documents: Mapping[str, list[Document]]) -> tuple[Any, Tokenizer, Specials]:
-    settings = recipe.model.encoder
+def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, Tokenizer, Specials]:
+    """The encoder of a recipe: of a run, of a bundle, or made by its kind, which may look at the training texts."""
     if settings.run is not None:
         return from_run.load(Path(settings.run), dropout=settings.dropout)
     if settings.bundle is not None:
         from biomux.training.encoders import from_bundle  # here: it needs onnx
 
         return from_bundle.load(settings)
-    made = encoders.of_kind(settings.kind).make(
-        settings, (document.text for group in documents.values() for document in group)
-    )
+    made = encoders.of_kind(settings.kind).make(settings, texts)
     return made.encoder, made.tokenizer, made.specials
 
 

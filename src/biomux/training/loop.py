@@ -38,7 +38,7 @@ LEAST_SCALE = 1.0
 
 @dataclass
 class TrainingProgress:
-    """How far a run is. `best` is the best development score so far; `waited` counts epochs since."""
+    """How far a run is. `best` is the best development score so far; `waited` counts the scores since; `judged` is the step of the last one."""
 
     epoch: int = 0
     batch: int = 0
@@ -47,12 +47,17 @@ class TrainingProgress:
     seconds: float = 0.0
     best: float = -1.0
     waited: int = 0
+    judged: int = 0
     done: bool = False
 
 
 @dataclass
 class LoopInputs:
-    """Everything that the loop needs."""
+    """Everything that the loop needs.
+
+    Epochs are laid out one at a time: by the plan, or by `batches`, which gives the batches of an epoch as lists of places in `examples`. The development data are
+    scored after every `every` epochs or, where `every_steps` is given, after so many steps; and at the end.
+    """
 
     folder: Path
     model: Model
@@ -64,6 +69,8 @@ class LoopInputs:
     journal: Callable[[dict[str, Any]], None]
     patience: int | None = None
     every: int = 1
+    every_steps: int | None = None
+    batches: Callable[[int], Sequence[Sequence[int]]] | None = None
     progress: TrainingProgress = field(default_factory=TrainingProgress)
     weights: dict[str, torch.nn.Parameter] = field(default_factory=dict)
     teacher: StepTeacher | None = None
@@ -119,19 +126,7 @@ def train(run: LoopInputs) -> TrainingProgress:
                 "_growth_tracker": int(extra["scaler/_growth_tracker"].item()),
             }
             run.scaler.load_state_dict(run.scaler.state_dict() | state)
-    epochs = [
-        epoch_batches(
-            run.examples,
-            run.plan.draw,
-            epoch=epoch,
-            epochs=settings.epochs,
-            budget=settings.batch_tokens,
-            most=settings.batch_examples,
-            seed=settings.seed,
-        )
-        for epoch in range(settings.epochs)
-    ]
-    total = sum(-(-len(batches) // settings.accumulate) for batches in epochs)
+    total = planned_steps(run)
     progress, window = run.progress, _Window()
     saved = time.monotonic()
 
@@ -144,11 +139,23 @@ def train(run: LoopInputs) -> TrainingProgress:
         extra = {**average, **learned, **beside, **_scale(run.scaler)}
         checkpoint.save(place, model=run.model, optimizers=movers, extra=extra, progress=vars(progress))
 
+    def over() -> bool:
+        return progress.done or (progress.step >= total if settings.steps else progress.epoch >= settings.epochs)
+
+    def due() -> bool:
+        return run.every_steps is not None and progress.step % run.every_steps == 0 and progress.judged < progress.step
+
+    def judge() -> None:
+        _judge(run, average)
+        run.model.train()
+
     try:
-        while progress.epoch < settings.epochs and not progress.done:
-            batches = epochs[progress.epoch]
+        if due():  # stopped while it was scored
+            judge()
+        while not over():
+            batches = layout(run, progress.epoch)
             run.model.train()
-            while progress.batch < len(batches):
+            while progress.batch < len(batches) and not over():
                 begun = time.monotonic()
                 share = optimizers.scale(progress.step, total=total, warmup=settings.warmup, schedule=settings.schedule)
                 for name, mover in movers.items():
@@ -163,22 +170,50 @@ def train(run: LoopInputs) -> TrainingProgress:
                     progress.tokens += tokens
                     progress.seconds += time.monotonic() - begun
                 window.add(losses, tokens, time.monotonic() - begun)
-                if window.seconds >= run.report_every or progress.batch >= len(batches):
+                if window.seconds >= run.report_every or progress.batch >= len(batches) or over():
                     run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
+                if due():
+                    judge()
                 if time.monotonic() - saved > settings.checkpoint_minutes * 60:
                     save()
                     saved = time.monotonic()
-            if (progress.epoch + 1) % run.every == 0 or progress.epoch + 1 == settings.epochs:
-                _judge(run, average)
+            if progress.batch < len(batches):
+                break
+            last = progress.step >= total if settings.steps else progress.epoch + 1 == settings.epochs
+            if run.every_steps is None and (last or (progress.epoch + 1) % run.every == 0):
+                judge()
             progress.epoch, progress.batch = progress.epoch + 1, 0
             save()
             saved = time.monotonic()
+        if not progress.done and progress.judged < progress.step:
+            judge()
     except (KeyboardInterrupt, SystemExit):
         save()
         raise
     progress.done = True
     save()
     return progress
+
+
+def layout(run: LoopInputs, epoch: int) -> Sequence[Sequence[int]]:
+    """The batches of an epoch, each a list of places in the examples."""
+    if run.batches is not None:
+        return run.batches(epoch)
+    return epoch_batches(
+        run.examples,
+        run.plan.draw,
+        epoch=epoch,
+        epochs=run.settings.epochs,
+        budget=run.settings.batch_tokens,
+        most=run.settings.batch_examples,
+        seed=run.settings.seed,
+    )
+
+
+def planned_steps(run: LoopInputs) -> int:
+    """The steps of the whole run: as many as the recipe says, or those of all epochs."""
+    settings = run.settings
+    return settings.steps or sum(-(-len(layout(run, epoch)) // settings.accumulate) for epoch in range(settings.epochs))
 
 
 def step(
@@ -217,12 +252,12 @@ def step(
         if not math.isfinite(value):
             raise _not_a_number(run, f"the loss of {name!r} is {value}")
     processes.add_gradients([*run.model.parameters(), *run.weights.values(), *run.beside.values()])
-    tasks = {run.examples[index].task for members in chosen for index in members}
     if sums:
-        every = run.plan.optimizers == "shared"
-        _move(
-            run, [mover for name, mover in movers.items() if every or name in tasks or name == optimizers.TABLES], sums
-        )
+        chosen_movers = list(movers.values())
+        if run.plan.optimizers == "per-task":
+            tasks = {run.examples[index].task for members in chosen for index in members} | {optimizers.TABLES}
+            chosen_movers = [mover for name, mover in movers.items() if name in tasks]
+        _move(run, chosen_movers, sums)
     run.model.zero_grad(set_to_none=True)
     for parameter in (*run.weights.values(), *run.beside.values()):
         parameter.grad = None
@@ -278,7 +313,7 @@ def _refuse_bad_weights(run: LoopInputs) -> None:
 
 
 def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
-    """Score the development data at an epoch's end; keep the best weights; stop when nothing got better for long enough.
+    """Score the development data; keep the best weights; stop when nothing got better for long enough.
 
     Of equal scores the later weights are kept: where the development part is small the score stands still while the model still learns.
     """
@@ -289,6 +324,7 @@ def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
             checkpoint.save_model(run.folder / WEIGHTS, run.model)
         run.progress.best = run.progress.best if score is None else max(score, run.progress.best)
         run.progress.waited = 0 if better else run.progress.waited + 1
+        run.progress.judged = run.progress.step
     if run.patience is not None and run.progress.waited >= run.patience:
         run.progress.done = True
 

@@ -44,11 +44,15 @@ from biomux.training.distributed import Processes, joined
 from biomux.training.task_documents import check as check_corpora
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tokenizers import Tokenizer
 
     from biomux.document import Document
+    from biomux.engine.packing import Specials
     from biomux.recipes.schema import Recipe
     from biomux.tasks.task import Evaluation
+    from biomux.training.model import Model
 
 
 def start(
@@ -66,7 +70,7 @@ def start(
         joined(accumulate=recipe.loop.accumulate, device=place) as processes,
         _claimed(recipe, folder, directory, processes),
     ):
-        journal = _journal(folder, listen) if processes.first else _silent
+        journal = journal_of(folder, listen) if processes.first else silent
         last = folder / "checkpoints" / "last"
         journal({"event": "start", "resumed": checkpoint.find(last) is not None})
         try:
@@ -106,11 +110,12 @@ def _run(
     built.model.to(place)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
-        _write(folder / run_folder.BEGUN, _begun(recipe, directory))
-        _write(folder / run_folder.MACHINE, _machine(built, directory, processes))
-        _describe(built, folder)
+        write_json(folder / run_folder.BEGUN, _begun(recipe, directory))
+        corpora = str(directory.resolve()) if directory else None
+        write_json(folder / run_folder.MACHINE, {**machine_of(built.model, processes), "corpora": corpora})
+        describe(folder, built.model, built.tokenizer, built.specials, tasks=built.tasks, limit=built.limit)
         counts = {name: dict(found) for name, found in built.counts.items()}
-        _write(
+        write_json(
             folder / run_folder.COUNTS, {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
         )
         _keep(built, folder, own)
@@ -170,7 +175,7 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
     if begun.get("teachers", {}) != teachers.checksums(recipe):
         changed = "its teachers"
     if before != recipe.training():
-        changed = f"its recipe ({', '.join(_differences(before, recipe.training()))})"
+        changed = f"its recipe ({', '.join(differences(before, recipe.training()))})"
     if changed:
         raise TrainingError(
             "BX405",
@@ -180,14 +185,14 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
         )
 
 
-def _differences(left: Any, right: Any, place: str = "") -> list[str]:
+def differences(left: Any, right: Any, place: str = "") -> list[str]:
     """The paths at which two recipes differ."""
     if not isinstance(left, dict) or not isinstance(right, dict):
         return [] if left == right else [place]
     return [
         one
         for key in sorted({*left, *right})
-        for one in _differences(left.get(key), right.get(key), f"{place} → {key}" if place else key)
+        for one in differences(left.get(key), right.get(key), f"{place} → {key}" if place else key)
     ]
 
 
@@ -268,13 +273,13 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
         yield
 
 
-def _machine(built: Built, directory: Path | None, processes: Processes) -> dict[str, Any]:
+def machine_of(model: Model, processes: Processes) -> dict[str, Any]:
+    """What a model is trained on."""
     return {
         **machine.describe(also=("torch", "transformers")),
-        "device": str(built.model.device),
+        "device": str(model.device),
         "threads": torch.get_num_threads(),
         "processes": processes.number,
-        "corpora": str(directory.resolve()) if directory else None,
     }
 
 
@@ -320,32 +325,37 @@ def _finish(built: Built, folder: Path) -> None:
 def _tell_scores(folder: Path, told: dict[str, Any]) -> float:
     mean = float(sum(scores.value for scores in told.values()) / len(told))
     tasks = {name: {"main": scores.main, **scores.figures} for name, scores in told.items()}
-    _write(folder / run_folder.SCORES, {"mean": mean, "tasks": tasks})
+    write_json(folder / run_folder.SCORES, {"mean": mean, "tasks": tasks})
     return mean
 
 
-def _describe(built: Built, folder: Path) -> None:
+def describe(
+    folder: Path, model: Model, tokenizer: Tokenizer, specials: Specials, *, tasks: Sequence[Any], limit: int
+) -> None:
     """Write what the weights are, so that the run can be loaded without its corpora."""
     described = {
-        "encoder": built.model.encoder.describe(),
-        "specials": asdict(built.specials),
-        "limit": built.limit,
-        "tasks": [asdict(task) for task in built.tasks],  # type: ignore[call-overload]
+        "encoder": model.encoder.describe(),
+        "specials": asdict(specials),
+        "limit": limit,
+        "tasks": [asdict(task) for task in tasks],
     }
-    _write(folder / run_folder.MODEL, described)
-    built.tokenizer.save(str(folder / run_folder.TOKENIZER))
+    write_json(folder / run_folder.MODEL, described)
+    tokenizer.save(str(folder / run_folder.TOKENIZER))
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a file of a run's folder, whole or not at all."""
     with target(path) as stream:
         stream.write((json.dumps(content, indent=2, default=str) + "\n").encode())
 
 
-def _silent(event: dict[str, Any]) -> None:
+def silent(event: dict[str, Any]) -> None:
     """Takes the events of processes that do not write."""
 
 
-def _journal(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+def journal_of(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """What takes the events of a run: each is a line of its journal, and is told to `listen`."""
+
     def write(event: dict[str, Any]) -> None:
         stamped = {"time": round(time.time(), 1), **event}
         with (folder / run_folder.JOURNAL).open("a", encoding="utf-8") as stream:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from biomux.training import device, loop, optimizers, precision
-from biomux.training.batches import epoch_batches
 from biomux.training.build import Built, build
 from biomux.training.development_scores import predict
 from biomux.training.task_documents import check
@@ -56,23 +55,7 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
     built = build(recipe, directory=directory)
     built.model.to(place)
     settings = recipe.loop
-    epochs = [
-        epoch_batches(
-            built.examples,
-            built.plan.draw,
-            epoch=epoch,
-            epochs=settings.epochs,
-            budget=settings.batch_tokens,
-            most=settings.batch_examples,
-            seed=settings.seed,
-        )
-        for epoch in range(settings.epochs)
-    ]
     lengths = [example.input.size for example in built.examples]
-    per_epoch = [
-        (-(-len(batches) // settings.accumulate), sum(lengths[index] for batch in batches for index in batch))
-        for batches in epochs
-    ]
     with tempfile.TemporaryDirectory() as folder:
         run = loop.LoopInputs(
             Path(folder),
@@ -84,8 +67,9 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
             lambda: None,
             lambda _: None,
         )
-        measured, seconds = _steps(run, epochs[0], measure)
-    rounds = -(-settings.epochs // recipe.development.every) + 1 if built.development else 0
+        measured, seconds = _steps(run, loop.layout(run, 0), measure)
+        per_epoch = _epochs(run, lengths)
+    rounds = -(-len(per_epoch) // recipe.development.every) + 1 if built.development else 0
     sizes: dict[str, tuple[int, int]] = {}
     for example in built.examples:
         number, tokens = sizes.get(example.task, (0, 0))
@@ -105,6 +89,19 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
         seconds=sum(tokens for _, tokens in per_epoch) / speed,
         scoring=rounds * _scoring(built),
     )
+
+
+def _epochs(run: loop.LoopInputs, lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Steps and tokens of each epoch, the last one as far as it goes."""
+    found: list[tuple[int, int]] = []
+    left = run.settings.steps
+    while left > 0 if left is not None else len(found) < run.settings.epochs:
+        batches = loop.layout(run, len(found))
+        batches = batches if left is None else batches[: left * run.settings.accumulate]
+        steps = -(-len(batches) // run.settings.accumulate)
+        found.append((steps, sum(lengths[index] for batch in batches for index in batch)))
+        left = None if left is None else left - steps
+    return found
 
 
 def _steps(run: loop.LoopInputs, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+TOLD = ("start", "data", "teacher", "text", "vocabulary", "perplexity", "examples", "scores")
+"""Events that are written above the bar, each in a line of its own."""
+
+
 class Show(Protocol):
     """Takes the events of a run's journal, one by one."""
 
@@ -39,6 +43,8 @@ class State:
             self._now = event["seconds"]
         elif event["event"] == "scores":
             self.scores = dict(event["scores"])
+        elif event["event"] == "perplexity":
+            self.scores = {"words": event["perplexity"]}
 
     @property
     def left(self) -> float | None:
@@ -73,6 +79,13 @@ def _line(event: dict[str, Any], state: State) -> str | None:
         return "\n".join([f"data of {event['task']}:", *(f"  {line}" for line in event["text"].splitlines())])
     if kind == "teacher":
         return f"asking the teachers: {event['message']}"
+    if kind == "text":
+        return f"text: {event['message']}"
+    if kind == "vocabulary":
+        return _vocabulary(event)
+    if kind == "perplexity":
+        when = f"after step {event['step']:,}" if event["step"] else "before the first step"
+        return f"held-out perplexity {when}: {event['perplexity']:,.2f}, {duration(event['seconds'])}"
     if kind == "examples":
         return f"{event['number']:,} examples of {event['tokens']:,} tokens"
     if kind == "step":
@@ -82,6 +95,17 @@ def _line(event: dict[str, Any], state: State) -> str | None:
         each = " ".join(f"{name} {score:.2f}" for name, score in event["scores"].items())
         return f"development after epoch {event['epoch']}: {event['mean']:.2f} ({each}), {duration(event['seconds'])}"
     return None
+
+
+def _vocabulary(event: dict[str, Any]) -> str:
+    """What another vocabulary saves."""
+    saved, whole = event["parameters_saved"], event["parameters"] + event["parameters_saved"]
+    length = event["sample_after"] / max(event["sample_before"], 1) - 1
+    return (
+        f"vocabulary: {event['tokens_after']:,} tokens in place of {event['tokens_before']:,}; "
+        f"{abs(saved):,} parameters {'fewer' if saved >= 0 else 'more'} ({abs(100 * saved / max(whole, 1)):.1f} % of the encoder); "
+        f"the same text is {abs(100 * length):.1f} % {'shorter' if length <= 0 else 'longer'} in tokens"
+    )
 
 
 @contextmanager
@@ -103,7 +127,7 @@ def shown() -> Iterator[Show]:
 
         def show(event: dict[str, Any]) -> None:
             state.take(event)
-            if event["event"] in ("start", "data", "teacher", "examples", "scores"):
+            if event["event"] in TOLD:
                 live.console.print(_line(event, state), markup=False, highlight=False)
             if state.total:
                 bar.update(task, description=state.head(), total=state.total, completed=state.step)

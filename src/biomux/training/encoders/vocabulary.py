@@ -1,40 +1,145 @@
 """Another vocabulary for an encoder that has been trained with one already.
 
 A token that the old vocabulary has keeps its vector; a new one starts from the mean of the vectors of the old tokens that spell
-it. Trimming keeps the tokens that given texts use, and all single characters, so that every word can still be spelled.
+it or, where word vectors are given, of the old tokens that are nearest to it there. Trimming keeps the tokens that given texts use, and all
+single characters, so that every word can still be spelled. A vocabulary that is trained holds what WordPiece finds common in the texts.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from tokenizers import Tokenizer
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models, trainers
 
+from biomux.errors import RecipeError
 from biomux.formats import lines, sources
+from biomux.training.encoders import word_vectors
 from biomux.training.encoders.tokenizer import SPECIALS, tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from torch import Tensor
 
     from biomux.recipes import schema
 
+NEAREST = 5
+"""How many of the old tokens a new one starts from where word vectors are given."""
+LETTERS = 1000
+"""Characters that a trained vocabulary can spell with; rarer ones are unknown to it."""
+AT_ONCE = 1024
+"""New tokens whose neighbours are looked for together."""
 
-def replace(tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str]) -> tuple[Tokenizer, Tensor]:
+
+def replace(
+    tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str], *, vectors: str | None = None
+) -> tuple[Tokenizer, Tensor]:
     """A WordPiece tokenizer with another vocabulary, and its embedding table."""
     kept = [
         *SPECIALS,
         *(token for token in dict.fromkeys(tokens) if token not in SPECIALS and not token.startswith("[unused")),
     ]
+    return _with_vocabulary(tokenizer, kept), rows(tokenizer, table, kept, vectors=vectors)
+
+
+def rows(tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str], *, vectors: str | None = None) -> Tensor:
+    """What these tokens start from: a row of the old table, the mean of those that spell one, or of those nearest in the file of word `vectors`."""
     known = tokenizer.get_vocab()
-    rows = table[[known.get(token, 0) for token in kept]]
-    for row, token in enumerate(kept):
-        if token not in known:
-            rows[row] = _vector(tokenizer, table, token)
-    return _with_vocabulary(tokenizer, kept), rows
+    found = table[[known.get(token, 0) for token in tokens]]
+    new = [token for token in tokens if token not in known]
+    near = _nearest(new, known, vectors) if vectors is not None else {}
+    for row, token in enumerate(tokens):
+        if token in near:
+            found[row] = table[[known[one] for one in near[token]]].mean(dim=0)
+        elif token not in known:
+            found[row] = _vector(tokenizer, table, token)
+    return found
+
+
+def _nearest(new: Sequence[str], known: Iterable[str], file: str) -> dict[str, list[str]]:
+    """For each new token that is a word with a vector: the old tokens whose vectors have most nearly its direction."""
+    old = {token for token in known if not token.startswith(("##", "["))}
+    found = word_vectors.read(file, wanted=old | set(new))
+    table = torch.from_numpy(np.asarray(found.table))
+    table = table / table.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    places = {word: place for place, word in enumerate(found.words)}
+    partners = [word for word in found.words if word in old]
+    if not partners:
+        return {}
+    wanted = [token for token in new if token in places]
+    theirs = table[[places[word] for word in partners]].T
+    near: dict[str, list[str]] = {}
+    for begin in range(0, len(wanted), AT_ONCE):
+        some = wanted[begin : begin + AT_ONCE]
+        best = (table[[places[word] for word in some]] @ theirs).topk(min(NEAREST, len(partners)), dim=1).indices
+        near |= {word: [partners[place] for place in row] for word, row in zip(some, best.tolist(), strict=True)}
+    return near
+
+
+def in_order(tokenizer: Tokenizer) -> list[str]:
+    """The tokens of a tokenizer, by their numbers."""
+    return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
+
+
+def learn(tokenizer: Tokenizer, texts: Iterable[str], *, size: int) -> list[str]:
+    """The tokens of a WordPiece vocabulary of about `size`, trained on texts that are split into words and spelled as the tokenizer does. Texts are read twice.
+
+    The same texts give the same tokens, in the same order.
+    """
+    description = json.loads(tokenizer.to_str())
+    if description["model"]["type"] != "WordPiece":
+        raise RecipeError(
+            "BX306",
+            f"only a WordPiece vocabulary can be trained, and the encoder's is {description['model']['type']}",
+            where="model → encoder → vocabulary",
+            hint="set vocabulary.kind to keep or trim",
+        )
+    fresh = Tokenizer(models.WordPiece(unk_token=SPECIALS[1], max_input_chars_per_word=100))
+    fresh.normalizer, fresh.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
+    letters = _alphabet(tokenizer, texts)
+    # Letters are numbered here: the trainer would number them as they come out of its tables, differently each time, and ties are broken by these numbers.
+    inner = [f"##{one}" for one in letters if len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{one}")) == 1]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size,
+        special_tokens=[*SPECIALS, *letters, *inner],
+        limit_alphabet=len(letters),
+        show_progress=False,
+    )
+    fresh.train_from_iterator(texts, trainer)
+    return in_order(fresh)
+
+
+def _alphabet(tokenizer: Tokenizer, texts: Iterable[str]) -> list[str]:
+    """The commonest characters of texts as the tokenizer spells them, without blanks."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text)
+    common = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
+    return sorted(common[:LETTERS])
+
+
+class _Chained:
+    """Texts one after the other, as often as they are asked for."""
+
+    def __init__(self, *parts: Iterable[str]) -> None:
+        self._parts = [list(part) if isinstance(part, Iterator) else part for part in parts]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(*self._parts)
+
+
+class _Lines:
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = files
+
+    def __iter__(self) -> Iterator[str]:
+        return lines_of(self._files)
 
 
 def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: int = 1) -> tuple[Tokenizer, Tensor]:
@@ -57,9 +162,13 @@ def shaped(
     """Tokenizer and embedding table with the vocabulary that a recipe asks for."""
     if settings.kind == "keep":
         return tokenizer, table
+    if settings.kind == "train":
+        tokens = learn(tokenizer, _Chained(texts, _Lines(settings.texts)), size=settings.size)
+        return replace(tokenizer, table, tokens, vectors=settings.vectors)
+    every = chain(texts, lines_of(settings.texts))
     if settings.kind == "file":
-        tokenizer, table = replace(tokenizer, table, tokens_of(settings.file or ""))
-    return trim(tokenizer, table, (*texts, *lines_of(settings.texts)), minimum=settings.minimum)
+        tokenizer, table = replace(tokenizer, table, tokens_of(settings.file or ""), vectors=settings.vectors)
+    return trim(tokenizer, table, every, minimum=settings.minimum) if settings.minimum else (tokenizer, table)
 
 
 def lines_of(files: Iterable[str]) -> Iterator[str]:

@@ -1,0 +1,184 @@
+"""What a recipe of `biomux pretrain` may say: an encoder, plain text, how words are hidden in it, and perhaps a teacher. As strict as other recipes."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from biomux.errors import RecipeError, nearest
+from biomux.recipes import read as recipes
+from biomux.recipes.schema import EncoderSettings, Loop, Positive, Section, Share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FILE = "pretraining.yaml"
+"""The recipe in the folder of a pre-training run."""
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class TextSettings(Section):
+    """The text: `files` are files, folders, globs or archives of any format, gzipped or not, each read in its own `format` unless one is named, with that
+    format's `options`. `documents` reads so many only.
+
+    `held_out` is the share of the documents that is not trained on but scored, chosen by the seed; or files of such documents. With 0, nothing is scored.
+    """
+
+    files: tuple[str, ...] = ()
+    format: str | None = None
+    options: dict[str, str] = Field(default_factory=dict)
+    documents: Annotated[int, Field(ge=1)] | None = None
+    held_out: Annotated[float, Field(ge=0, lt=1)] | tuple[str, ...] = 0.01
+
+
+class MaskingSettings(Section):
+    """A `share` of the tokens is hidden: `mask` of them become the mask token, `random` another token, the rest stay. With `whole_words` words are chosen, not tokens.
+
+    BERT and the released code of paper C hide 0.8 and 0.1; the paper's own words are 0.8 and 0.2.
+    """
+
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    mask: Share = 0.8
+    random: Share = 0.1
+    whole_words: bool = False
+
+    @model_validator(mode="after")
+    def _parts_of_one(self) -> Self:
+        if self.mask + self.random > 1 + 1e-9:
+            raise ValueError(f"mask and random are shares of one whole, and add up to {self.mask + self.random:g}")
+        return self
+
+
+class PretrainedModel(Section):
+    """The encoder, and the head that guesses hidden tokens: the one that the weights have ("kept"), or a new one ("fresh"). Either is tied to the embeddings."""
+
+    encoder: EncoderSettings
+    head: Literal["kept", "fresh"] = "kept"
+
+
+class OutputLoss(Section):
+    """How the student's guesses are compared with its teacher's, at the hidden tokens."""
+
+    loss: Literal["kl-divergence", "soft-cross-entropy", "logit-mse"] = "kl-divergence"
+    temperature: Positive = 1.0
+    direction: Literal["teacher-student", "student-teacher"] = "teacher-student"
+    weight: Positive = 1.0
+
+
+class FeatureLossSettings(Section):
+    """How layers of the student are compared with those of its teacher.
+
+    `layers` are the student's: "all", each with the one that `distil.map` names; "last", with the teacher's last; "embeddings"; or a list. `weight` is that of each
+    layer's loss, or a list with a weight for each.
+    """
+
+    loss: Literal["hidden-cosine", "hidden-mse", "attention-mse", "attention-kl"]
+    layers: Literal["all", "last", "embeddings"] | tuple[Annotated[int, Field(ge=1)], ...] = "all"
+    weight: Positive | tuple[Weight, ...] = 1.0
+
+
+class DistilSettings(Section):
+    """A teacher that reads the very batches that its student reads, hidden tokens included.
+
+    `teacher` is a folder of an encoder or a hub name, with the student's vocabulary. `map` says which of its layers each layer of the student learns from:
+    "uniform", "last", "first", "every-other-0", "every-other-1" or a list. `words` is the weight of the text's own hidden words; with 0 only the teacher counts.
+    """
+
+    teacher: str
+    map: (
+        Literal["first", "last", "uniform", "every-other-0", "every-other-1"] | tuple[Annotated[int, Field(ge=0)], ...]
+    ) = "uniform"
+    words: Weight = 1.0
+    output: OutputLoss | None = None
+    features: tuple[FeatureLossSettings, ...] = ()
+
+    @model_validator(mode="after")
+    def _something_is_taught(self) -> Self:
+        if self.output is None and not self.features:
+            raise ValueError("a teacher needs something to teach: give output, features, or both")
+        return self
+
+
+class PerplexityScore(Section):
+    """When the held-out text is scored: after every `every` steps, or after each epoch; on at most `windows` windows, spread over it.
+
+    Training ends when the perplexity got no better for `patience` scores.
+    """
+
+    every: Annotated[int, Field(ge=1)] | None = None
+    windows: Annotated[int, Field(ge=1)] | None = 500
+    patience: Annotated[int, Field(ge=1)] | None = None
+
+
+class Pretraining(Section):
+    """Everything that makes a pre-trained encoder. `small` are values that `--small` puts in, by their paths: the same on an ordinary machine."""
+
+    name: str
+    about: str = ""
+    paper: str | None = None
+    table: str | None = None
+    text: TextSettings = TextSettings()
+    masking: MaskingSettings = MaskingSettings()
+    model: PretrainedModel
+    distil: DistilSettings | None = None
+    loop: Loop = Loop()
+    score: PerplexityScore = PerplexityScore()
+    small: dict[str, Any] = Field(default_factory=dict)
+
+    def training(self) -> dict[str, Any]:
+        """What decides which weights a run ends with, as plain data. The files are not here: a checksum of what is in them is kept beside."""
+        plain = self.model_dump(mode="json", exclude={"about", "paper", "table", "small", "text"})
+        plain["text"] = self.text.model_dump(mode="json", exclude={"files"})
+        return plain | {"loop": self.loop.deciding()}
+
+
+def read(name: str, *, texts: Sequence[str] = (), settings: Sequence[str] = (), small: bool = False) -> Pretraining:
+    """The recipe of a file or of a name such as `c/distil`, with `texts` as its files and `settings` put in, after those of its small variant if that is asked for."""
+    text, where = source(name)
+    raw = recipes.mapping(
+        text, where=where, what="a recipe of pre-training is a mapping with the keys name, text, model, loop"
+    )
+    if small:
+        variant = raw.get("small")
+        if not isinstance(variant, dict) or not variant:
+            raise RecipeError(
+                "BX552",
+                "this recipe has no small variant",
+                where=where,
+                hint="leave out --small, or add a section small",
+            )
+        for path, value in variant.items():
+            recipes.put(raw, str(path), value)
+    for setting in settings:
+        recipes.put(raw, *recipes.parsed(setting))
+    if texts:
+        recipes.put(raw, "text.files", list(texts))
+    return recipes.checked(Pretraining, raw, where=where, hint="see docs/how-to/pretrain.md")
+
+
+def names() -> list[str]:
+    """The recipes of pre-training that come with Biomux."""
+    root = resources.files("biomux.recipes").joinpath("encoders")
+    return sorted(
+        f"{folder.name}/{file.name.removesuffix('.yaml')}"
+        for folder in root.iterdir()
+        if folder.is_dir()
+        for file in folder.iterdir()
+        if file.name.endswith(".yaml")
+    )
+
+
+def source(name: str) -> tuple[str, str]:
+    """The text of a recipe, and where it stands: a file, or one that comes with Biomux."""
+    if Path(name).is_file():
+        return recipes.source(name)
+    shipped = names()
+    if name not in shipped:
+        meant = nearest(name, shipped)
+        hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
+        raise RecipeError("BX303", f"unknown recipe of pre-training {name!r}", hint=hint)
+    root = resources.files("biomux.recipes").joinpath("encoders")
+    return root.joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name

@@ -1,0 +1,119 @@
+"""What a recipe says about a teacher in the step, as objectives and a model: the loop knows neither teachers by name nor papers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import RecipeError, TrainingError
+from biomux.training import pretrained_head
+from biomux.training.encoders import transformer
+from biomux.training.encoders.layer_maps import layer_map
+from biomux.training.encoders.tokenizer import file_of
+from biomux.training.heads import masked_lm
+from biomux.training.model import Model
+from biomux.training.plan import FeatureObjective, Objective
+from biomux.training.step_teacher import StepTeacher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokenizers import Tokenizer
+
+    from biomux.recipes.pretraining import DistilSettings, FeatureLossSettings
+    from biomux.training.plan import Plan
+
+
+def teacher(settings: DistilSettings, head: str, tokenizer: Tokenizer) -> StepTeacher:
+    """The teacher with its head for hidden tokens; refused if it reads other tokens than its student, or has no guesses where these are to be learned."""
+    encoder, theirs, _ = transformer.load(settings.teacher)
+    if theirs.get_vocab() != tokenizer.get_vocab():
+        raise TrainingError(
+            "BX551",
+            f"this teacher has another vocabulary than its student: {theirs.get_vocab_size():,} tokens, not {tokenizer.get_vocab_size():,}"
+            if theirs.get_vocab_size() != tokenizer.get_vocab_size()
+            else "this teacher has another vocabulary than its student",
+            where=settings.teacher,
+            hint="give model.encoder the teacher's tokenizer and vocabulary.kind: keep, or pre-train the teacher with the new vocabulary first",
+        )
+    made = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
+    found = pretrained_head.read(settings.teacher, encoder.config.model_type)
+    if found is not None:
+        pretrained_head.put(made, found, old=theirs, new=tokenizer)
+    elif settings.output is not None:
+        raise TrainingError(
+            "BX551",
+            "this teacher's weights have no head that guesses hidden words, so there is nothing to learn from its guesses",
+            where=settings.teacher,
+            hint="pre-train it first and name the folder that this leaves, or leave out distil.output",
+        )
+    model = Model(encoder, {head: made}, {head: "token"})
+    model.requires_grad_(False)
+    return StepTeacher(model.eval())
+
+
+def with_teacher(plan: Plan, settings: DistilSettings, head: str, *, student: int, teacher: int) -> Plan:
+    """The plan with what the teacher adds, for a student and a teacher of so many layers."""
+    own = [replace(one, weight=one.weight * settings.words) for one in plan.objectives if settings.words]
+    if settings.output is not None:
+        output = settings.output
+        options: dict[str, Any] = {} if output.loss == "logit-mse" else {"temperature": output.temperature}
+        if output.loss == "kl-divergence":
+            options["direction"] = output.direction
+        own.append(Objective(output.loss, head, output.weight, "step-teacher", options))
+    features = [
+        one for part in settings.features for one in _features(part, settings, student=student, teacher=teacher)
+    ]
+    names = [one.name for one in features]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise RecipeError(
+            "BX306", f"{twice!r} is asked for twice", where="distil → features", hint="give each layer one such loss"
+        )
+    return replace(plan, objectives=tuple(own), features=tuple(features))
+
+
+def _features(
+    part: FeatureLossSettings, settings: DistilSettings, *, student: int, teacher: int
+) -> Iterator[FeatureObjective]:
+    if part.layers == "embeddings":
+        pairs = [(0, 0)]
+    elif part.layers == "last":
+        pairs = [(student, teacher)]
+    else:
+        mapped = layer_map(settings.map, teacher=teacher, student=student)
+        chosen = range(1, student + 1) if part.layers == "all" else part.layers
+        if bad := next((one for one in chosen if one > student), None):
+            raise RecipeError(
+                "BX306",
+                f"the student has no layer {bad}",
+                where="distil → features → layers",
+                hint=f"name layers from 1 to {student}",
+            )
+        pairs = [(layer, mapped[layer - 1]) for layer in chosen]
+    weights = part.weight if isinstance(part.weight, tuple) else (part.weight,) * len(pairs)
+    if len(weights) != len(pairs):
+        raise RecipeError(
+            "BX306",
+            f"{len(weights)} weights for {len(pairs)} layers",
+            where="distil → features → weight",
+            hint="give one number, or one for each layer",
+        )
+    for (ours, theirs), weight in zip(pairs, weights, strict=True):
+        if weight:
+            yield FeatureObjective(part.loss, ours, theirs, weight)
+
+
+def checksum(settings: DistilSettings | None) -> str | None:
+    """A checksum of a teacher's weights and vocabulary; None without a teacher."""
+    if settings is None:
+        return None
+    digest = sha256()
+    for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt"):
+        file = file_of(settings.teacher, name)
+        if file is not None:
+            with Path(file).open("rb") as stream:
+                while data := stream.read(1 << 20):
+                    digest.update(data)
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+"""Plain text to pre-train on: the documents of files of any format, as a stream, and a checksum of what is in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b, sha256
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO
+
+from biomux import formats
+from biomux.errors import TrainingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from biomux.recipes.pretraining import TextSettings
+
+SAMPLE = 500_000
+"""Characters of the first file that are read to tell beforehand how large the whole will be."""
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """The text of a recipe. Documents are read anew whenever they are asked for; none is kept."""
+
+    settings: TextSettings
+
+    def check(self) -> None:
+        """Refuse a recipe without text before anything is made."""
+        if not self.settings.files:
+            raise TrainingError(
+                "BX550",
+                "there is no text to pre-train on",
+                where="text → files",
+                hint="name files or folders after the recipe, or in text.files",
+            )
+        for where in (*self.settings.files, *self._held_out_files):
+            if where == "-":
+                raise TrainingError(
+                    "BX550",
+                    "text cannot be read from standard input: it is read more than once",
+                    where="text → files",
+                    hint="write it to a file first",
+                )
+            if not any(True for _ in formats.files(where)):
+                raise TrainingError("BX550", "there are no files", where=where, hint="check the path")
+
+    def __iter__(self) -> Iterator[str]:
+        return self.documents()
+
+    def documents(self) -> Iterator[str]:
+        """The texts to train on and, where a share is held out, those of that share."""
+        return islice(self._read(self.settings.files), self.settings.documents)
+
+    def held_out_documents(self) -> Iterator[str]:
+        """The texts of the files that are held out."""
+        return self._read(self._held_out_files)
+
+    def is_held_out(self, text: str, seed: int) -> bool:
+        """Whether a text is of the share that is held out. The text alone decides, with the seed: one that comes twice is never on both sides."""
+        share = self.settings.held_out
+        if not isinstance(share, float) or not share:
+            return False
+        number = blake2b(text.encode(errors="replace"), digest_size=8, salt=seed.to_bytes(8, "little")).digest()
+        return int.from_bytes(number, "little") < share * 2**64
+
+    def checksum(self) -> str:
+        """A checksum of all files, and of how they are read."""
+        digest = sha256(self.settings.model_dump_json(exclude={"files", "held_out"}).encode())
+        for group in (self.settings.files, self._held_out_files):
+            digest.update(b"\0group\0")
+            for where in group:
+                for path in formats.files(where):
+                    digest.update(f"{path.name}\0".encode())
+                    with path.open("rb") as stream:
+                        while data := stream.read(1 << 20):
+                            digest.update(data)
+        return digest.hexdigest()
+
+    def sample(self) -> tuple[list[str], int, int]:
+        """The first texts, the bytes that they take as stored, and the bytes of all files."""
+        total = sum(formats.stored_size(path) for where in self.settings.files for path in formats.files(where))
+        source = next(iter(formats.sources(self.settings.files[0])))
+        opened: list[BinaryIO] = []
+
+        def watched() -> BinaryIO:
+            opened[:] = [source.open()]
+            return opened[0]
+
+        texts, size = [], 0
+        reads = self._reads()
+        found = reads.format_of(source)
+        options = reads.options_of(found, alone=False)
+        for document in found.read(replace(source, open=watched), on_error=formats.stop, **options):
+            texts.append(document.text)
+            size += len(document.text)
+            if size >= SAMPLE and opened and not opened[0].closed:
+                return texts, max(1, formats.position(opened[0])), total
+        return texts, max(1, source.size or total), total
+
+    @property
+    def _held_out_files(self) -> tuple[str, ...]:
+        held = self.settings.held_out
+        return held if isinstance(held, tuple) else ()
+
+    def _reads(self) -> formats.ReadAs:
+        return formats.ReadAs(self.settings.format, self.settings.options)
+
+    def _read(self, files: Sequence[str]) -> Iterator[str]:
+        """Each document's text, and what stands beside it in a pair, if anything does."""
+        reads = self._reads()
+        for where in files:
+            for document in reads.read(where):
+                yield document.text if document.pair is None else f"{document.text}\n\n{document.pair}"

@@ -1,0 +1,390 @@
+"""Pre-training: an encoder reads plain text and guesses the words that are hidden in it, by the one loop that trains everything else.
+
+RUN/
+├── pretraining.yaml     the recipe, fully expanded
+├── begun.json           the recipe, and checksums of the text and of the teacher: going on with others is refused
+├── machine.json         what it was made on
+├── counts.json          documents and tokens, and what a new vocabulary saves
+├── journal.jsonl        one line an event: steps, perplexities, how it ended
+├── scores.json          the held-out perplexity before, at its best, and at each score
+├── encoder/             when it is done: the encoder, as recipes take it in `encoder: {name: RUN/encoder}`
+├── model.safetensors    the best weights, with the head for hidden words
+├── model.json, tokenizer.json
+├── lock                 what a process that uses the folder holds a lock on
+└── checkpoints/last/    everything needed to go on
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from biomux.engine.packing import Specials, padded
+from biomux.errors import BiomuxError, RecipeError, TrainingError
+from biomux.formats import target
+from biomux.recipes import pretraining, run_folder
+from biomux.recipes.run_folder import RunFolder
+from biomux.tasks.masked_lm import MaskedWords
+from biomux.training import (
+    checkpoint,
+    device,
+    distil,
+    encoder_folder,
+    encoders,
+    loop,
+    precision,
+    pretrained_head,
+    token_files,
+)
+from biomux.training import run as runs
+from biomux.training.build import load_encoder
+from biomux.training.distributed import joined
+from biomux.training.encoders.tokenizer import tokenizer_of
+from biomux.training.heads import masked_lm
+from biomux.training.model import Model
+from biomux.training.perplexity import perplexity
+from biomux.training.plain_text import PlainText
+from biomux.training.plan import Draw, Plan, objectives
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tokenizers import Tokenizer
+
+    from biomux.recipes.pretraining import Pretraining
+    from biomux.training.distributed import Processes
+    from biomux.training.step_teacher import StepTeacher
+
+HEAD = "words"
+ENCODER = "encoder"
+"""Where in a run's folder the encoder is left."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A recipe made real, but for its text."""
+
+    model: Model
+    tokenizer: Tokenizer
+    specials: Specials
+    task: MaskedWords
+    vocabulary: dict[str, Any] | None = None
+    """What another vocabulary saves, where there is one."""
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """The windows to train on and those that are scored."""
+
+    training: token_files.Windows
+    held_out: token_files.Windows
+    rows: int
+
+
+def start(
+    recipe: Pretraining,
+    folder: Path,
+    *,
+    listen: Callable[[dict[str, Any]], None] = lambda _: None,
+    report_every: float = loop.REPORT_EVERY,
+) -> loop.TrainingProgress:
+    """Pre-train into a folder; one with an unfinished run of the same recipe is gone on with."""
+    place = device.choose(recipe.loop.device)
+    precision.choose(recipe.loop.precision, place)
+    PlainText(recipe.text).check()
+    with joined(accumulate=recipe.loop.accumulate, device=place) as processes, _claimed(recipe, folder, processes):
+        journal = runs.journal_of(folder, listen) if processes.first else runs.silent
+        journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
+        try:
+            return _run(recipe, folder, place, journal, processes, report_every)
+        except BiomuxError as error:
+            journal({"event": "failed", "code": error.code, "error": str(error)})
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            journal({"event": "stopped"})
+            raise
+
+
+def resumed(folder: Path) -> Pretraining:
+    """The recipe of the run in a folder."""
+    if not (folder / pretraining.FILE).is_file():
+        raise TrainingError(
+            "BX405", "not a pre-training run", where=str(folder), hint="name a folder that `biomux pretrain` made"
+        )
+    return pretraining.read(str(folder / pretraining.FILE))
+
+
+def _run(
+    recipe: Pretraining,
+    folder: Path,
+    place: torch.device,
+    journal: Callable[[dict[str, Any]], None],
+    processes: Processes,
+    report_every: float,
+) -> loop.TrainingProgress:
+    if recipe.loop.threads:
+        torch.set_num_threads(recipe.loop.threads)
+    text = PlainText(recipe.text)
+    begun: dict[str, Any] = {
+        "recipe": recipe.training(),
+        "text": text.checksum(),
+        "teacher": distil.checksum(recipe.distil),
+    }
+    built = _restored(folder, begun)
+    fresh = built is None
+    built = built or build(recipe, text)
+    teacher = None if recipe.distil is None else distil.teacher(recipe.distil, HEAD, built.tokenizer)
+    plan = _plan(recipe, built, teacher)
+    built.model.to(place)
+    if teacher is not None:
+        teacher.model.to(place)
+    processes.say(0.0)  # nobody writes while another still reads
+    if processes.first and fresh:
+        runs.write_json(folder / run_folder.BEGUN, begun)
+        runs.write_json(folder / run_folder.MACHINE, runs.machine_of(built.model, processes))
+        limit = recipe.model.encoder.limit
+        runs.describe(folder, built.model, built.tokenizer, built.specials, tasks=[built.task], limit=limit)
+        if built.vocabulary:
+            journal({"event": "vocabulary", **built.vocabulary})
+    read = _read(recipe, text, built, folder, begun["text"], journal, processes)
+    scores = _Scores(recipe, built, read, folder, journal)
+    if processes.first and fresh and read.held_out:
+        scores.take(0)
+
+    def evaluate() -> float | None:
+        if not read.held_out:
+            return None
+        found = scores.take(run.progress.step) if processes.first else 0.0
+        return processes.say(found)
+
+    run = loop.LoopInputs(
+        folder,
+        built.model,
+        plan,
+        recipe.loop,
+        read.training,
+        built.specials,
+        evaluate,
+        journal,
+        patience=recipe.score.patience,
+        every_steps=recipe.score.every,
+        batches=partial(_batches, read, recipe.loop.seed),
+        teacher=teacher,
+        processes=processes,
+        report_every=report_every,
+    )
+    progress = loop.train(run)
+    if processes.first:
+        built.model.load_state_dict(load_file(folder / run_folder.WEIGHTS))
+        encoder_folder.save(
+            folder / ENCODER, built.model.encoder, built.model.heads[HEAD], built.tokenizer, built.specials
+        )
+    journal({"event": "end", **vars(progress)})
+    return progress
+
+
+def build(recipe: Pretraining, text: PlainText) -> Built:
+    """The encoder with its vocabulary, and the head for hidden words as the weights have it."""
+    torch.manual_seed(recipe.loop.seed)
+    settings = recipe.model.encoder
+    encoder, tokenizer, specials = load_encoder(settings, text)
+    task = MaskedWords(HEAD, **recipe.masking.model_dump())
+    task.masking(tokenizer)  # refused if there is no mask token
+    head = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
+    if recipe.model.head == "kept":
+        _keep_head(recipe, head, encoder, tokenizer)
+    model = Model(encoder, {HEAD: head}, {HEAD: "token"})
+    return Built(model, tokenizer, specials, task, _saved(recipe, text, encoder, tokenizer))
+
+
+def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokenizer: Tokenizer) -> None:
+    """Let the head begin as what the weights have; it stays new where these have none, or are not those of the encoder."""
+    settings = recipe.model.encoder
+    if settings.run is not None:
+        found = {
+            name.removeprefix(f"heads.{HEAD}."): value
+            for name, value in load_file(RunFolder(Path(settings.run)).weights).items()
+            if name.startswith(f"heads.{HEAD}.")
+        }
+        if found:
+            pretrained_head.put(head, found, old=tokenizer, new=tokenizer)
+    elif settings.kind == "transformer" and settings.bundle is None:
+        kept = pretrained_head.read(settings.name, encoder.config.model_type)
+        if kept is not None:
+            old = tokenizer_of(settings.name, lower_case=settings.lower_case)
+            pretrained_head.put(head, kept, old=old, new=tokenizer)
+
+
+def _saved(recipe: Pretraining, text: PlainText, encoder: Any, tokenizer: Tokenizer) -> dict[str, Any] | None:
+    """What a vocabulary of one's own saves: rows of the embedding table, and tokens that a text is long."""
+    settings = recipe.model.encoder
+    if settings.vocabulary.kind == "keep" or not settings.name or settings.kind not in ("transformer", "shaped"):
+        return None
+    old = tokenizer_of(settings.name, lower_case=settings.lower_case)
+    some, _, _ = text.sample()
+    lengths = [
+        sum(len(found.ids) for found in one.encode_batch_fast(some, add_special_tokens=False))
+        for one in (old, tokenizer)
+    ]
+    sizes = [one.get_vocab_size() for one in (old, tokenizer)]
+    width = encoder.body.get_input_embeddings().weight.shape[1]
+    return {
+        "tokens_before": sizes[0],
+        "tokens_after": sizes[1],
+        "parameters_saved": (sizes[0] - sizes[1]) * width,
+        "parameters": sum(one.numel() for one in encoder.parameters()),
+        "sample_before": lengths[0],
+        "sample_after": lengths[1],
+    }
+
+
+def _plan(recipe: Pretraining, built: Built, teacher: StepTeacher | None) -> Plan:
+    plan = Plan(Draw(), objectives({HEAD: built.task.objective}))
+    if recipe.distil is None or teacher is None:
+        return plan
+    depths = {"student": built.model.encoder.depth, "teacher": teacher.model.encoder.depth}
+    return distil.with_teacher(plan, recipe.distil, HEAD, **depths)
+
+
+def _read(
+    recipe: Pretraining,
+    text: PlainText,
+    built: Built,
+    folder: Path,
+    checksum: str,
+    journal: Callable[[dict[str, Any]], None],
+    processes: Processes,
+) -> ReadText:
+    """The windows of the text; the first of several processes makes them, and the others wait for it."""
+
+    def told(message: str) -> None:
+        journal({"event": "text", "message": message})
+
+    def kept() -> tuple[token_files.TokenFile, token_files.TokenFile, token_files.About]:
+        return token_files.kept(
+            text,
+            built.tokenizer,
+            place=folder.absolute().parent / token_files.FOLDER,
+            checksum=checksum,
+            separator=built.specials.after,
+            seed=recipe.loop.seed,
+            listen=told,
+        )
+
+    made = kept() if processes.first else None
+    processes.say(0.0)
+    training, held_out, about = made or kept()
+    masking = replace(built.task.masking(built.tokenizer), separator=built.specials.after)
+    limit = recipe.model.encoder.limit
+    windows = partial(token_files.Windows, limit=limit, task=HEAD, masking=masking)
+    rows = max(1, recipe.loop.batch_tokens // padded(limit + 2))
+    if recipe.loop.batch_examples is not None:
+        rows = min(rows, recipe.loop.batch_examples)
+    if processes.first:
+        runs.write_json(folder / run_folder.COUNTS, {"text": asdict(about), "vocabulary": built.vocabulary})
+    return ReadText(windows(training), windows(held_out), rows)
+
+
+def _batches(read: ReadText, seed: int, epoch: int) -> token_files.ShuffledBatches:
+    return token_files.ShuffledBatches(len(read.training), rows=read.rows, seed=seed, epoch=epoch)
+
+
+class _Scores:
+    """Takes the held-out perplexity, tells it and keeps it; the score is its inverse, so that more is better."""
+
+    def __init__(
+        self, recipe: Pretraining, built: Built, read: ReadText, folder: Path, journal: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._recipe, self._built, self._read, self._journal = recipe, built, read, journal
+        self._place = folder / run_folder.SCORES
+        found = RunFolder(folder).scores.get("steps", {})
+        self._steps: dict[str, float] = found if isinstance(found, dict) else {}
+
+    def take(self, step: int) -> float:
+        begun = time.monotonic()
+        found = perplexity(
+            self._built.model,
+            HEAD,
+            self._read.held_out,
+            self._built.specials,
+            rows=self._read.rows,
+            most=self._recipe.score.windows,
+            numbers=self._recipe.loop.precision,
+        )
+        self._steps = {name: one for name, one in self._steps.items() if int(name) < step} | {str(step): found}
+        before = self._steps.get("0")
+        runs.write_json(self._place, {"before": before, "perplexity": min(self._steps.values()), "steps": self._steps})
+        seconds = round(time.monotonic() - begun, 1)
+        self._journal({"event": "perplexity", "step": step, "perplexity": round(found, 4), "seconds": seconds})
+        return 1 / found
+
+
+def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
+    """What a run with a checkpoint goes on with; None for one that has none. Weights are those that the checkpoint will bring."""
+    if checkpoint.find(folder / "checkpoints" / "last") is None:
+        return None
+    before = RunFolder(folder).begun
+    now = json.loads(json.dumps(begun, default=str))
+    for part, name in (("text", "its text"), ("teacher", "its teacher"), ("recipe", "its recipe")):
+        if before.get(part) != now[part]:
+            where = f" ({', '.join(runs.differences(before.get(part), now[part]))})" if part == "recipe" else ""
+            raise TrainingError(
+                "BX405",
+                f"cannot resume: {name}{where} changed since the run was started",
+                where=str(folder),
+                hint="restore what it was started with, or start another run",
+            )
+    run = RunFolder(folder)
+    described = run.description
+    tokenizer = tokenizer_of(str(folder))
+    task = MaskedWords(**{name: value for name, value in described["tasks"][0].items() if name != "kind"})
+    encoder: Any = encoders.build(described["encoder"])
+    head = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
+    model = Model(encoder, {HEAD: head}, {HEAD: "token"})
+    saved = run.counts.get("vocabulary")
+    return Built(model, tokenizer, Specials(**described["specials"]), task, saved)
+
+
+@contextmanager
+def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterator[None]:
+    """The folder for this run alone, with its recipe in it."""
+    kept = folder / pretraining.FILE
+    other = (folder / run_folder.RECIPE).exists()
+    if other or (kept.exists() and _differs(kept, recipe)):
+        raise TrainingError(
+            "BX405",
+            "the folder already contains a run of another recipe",
+            where=str(folder),
+            hint="name another folder with --run",
+        )
+    if not processes.first:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainingError(
+            "BX405", f"cannot create the folder: {error.strerror}", where=str(folder), hint="name another with --run"
+        ) from None
+    with runs.held(folder):
+        if not kept.exists():
+            expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+            with target(kept) as stream:
+                stream.write(expanded.encode())
+        yield
+
+
+def _differs(kept: Path, recipe: Pretraining) -> bool:
+    try:
+        return pretraining.read(str(kept)).training() != recipe.training()
+    except RecipeError:
+        return True

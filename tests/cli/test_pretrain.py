@@ -1,0 +1,96 @@
+"""`biomux pretrain`: what it prints, what it leaves, how it stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from training import plain
+
+from biomux.cli import run as biomux
+from biomux.cli.ui import training_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an encoder, text and a recipe without text."""
+    folder = tmp_path_factory.mktemp("pretrain")
+    plain.encoder(folder / "encoder")
+    plain.texts(folder / "text.txt")
+    described = plain.recipe(folder / "encoder", folder / "text.txt").model_dump(mode="json")
+    described["text"]["files"] = []
+    described["small"] = {"loop.steps": 4, "model.encoder.vocabulary": {"kind": "trim"}}
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(described))
+    return folder
+
+
+def test_an_encoder_is_pre_trained_and_its_folder_printed(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    assert biomux(["pretrain", "recipe.yaml", "text.txt", "--small", "--set", "loop.seed=3"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "runs/tiny-1/encoder\n"
+    for part in (
+        "text: splitting ",
+        "vocabulary: ",
+        "parameters fewer",
+        "held-out perplexity before the first step: ",
+        "held-out perplexity after step 4: ",
+        "step 4 of 4",
+        "done: 4 steps",
+    ):
+        assert part in said.err
+    assert (place / "runs/tiny-1/encoder/config.json").is_file()
+
+
+def test_ctrl_c_says_how_to_go_on(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+
+    class Stops(training_output.Lines):
+        def __call__(self, event: dict[str, Any]) -> None:
+            if event["event"] == "step":
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(training_output, "Lines", Stops)
+    assert biomux(["pretrain", "recipe.yaml", "text.txt", "--run", "stopped"]) == 130
+    assert "resume with: biomux pretrain --resume stopped" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.chdir(place)
+    assert biomux(["pretrain", "--resume", "stopped"]) == 0
+    said = capsys.readouterr()
+    assert "going on from the last checkpoint" in said.err
+    assert said.out == "stopped/encoder\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["c/bio-distill", "text.txt"], "did you mean 'c/bio-distil'"),
+        (["recipe.yaml"], "BX550"),
+        (["recipe.yaml", "nowhere.txt"], "nowhere.txt"),
+        (["recipe.yaml", "text.txt", "--set", "masking.mask=0.95"], "shares of one whole"),
+        (["recipe.yaml", "text.txt", "--set", "distil={teacher: encoder}"], "a teacher needs something to teach"),
+        (["recipe.yaml", "text.txt", "--set", "text.hold_out=0.1"], "did you mean"),
+        (["--resume", "nowhere"], "not a pre-training run"),
+        (["--resume", "stopped", "text.txt"], "a run is resumed as it was started"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(place)
+    before = sorted(path.name for path in place.iterdir())
+    assert biomux(["pretrain", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in place.iterdir()) == before
