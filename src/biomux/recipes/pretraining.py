@@ -161,14 +161,7 @@ def read(name: str, *, texts: Sequence[str] = (), settings: Sequence[str] = (), 
 
 def names() -> list[str]:
     """The recipes of pre-training that come with Biomux."""
-    root = resources.files("biomux.recipes").joinpath("encoders")
-    return sorted(
-        f"{folder.name}/{file.name.removesuffix('.yaml')}"
-        for folder in root.iterdir()
-        if folder.is_dir()
-        for file in folder.iterdir()
-        if file.name.endswith(".yaml")
-    )
+    return recipes.names("encoders")
 
 
 def source(name: str) -> tuple[str, str]:

@@ -63,9 +63,9 @@ def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) ->
         raise RecipeError("BX302", said, where=where, hint=hint) from None
 
 
-def names() -> list[str]:
-    """The recipes that come with Biomux."""
-    root = resources.files("biomux.recipes")
+def names(kind: str = "") -> list[str]:
+    """The recipes that come with Biomux; with a `kind`, those in the folder of that name."""
+    root = resources.files("biomux.recipes").joinpath(kind)
     return sorted(
         f"{folder.name}/{file.name.removesuffix('.yaml')}"
         for folder in root.iterdir()

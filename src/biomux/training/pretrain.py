@@ -25,12 +25,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-import yaml
 from safetensors.torch import load_file
 
 from biomux.engine.packing import Specials, padded
 from biomux.errors import BiomuxError, RecipeError, TrainingError
-from biomux.formats import target
 from biomux.recipes import pretraining, run_folder
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.masked_lm import MaskedWords
@@ -369,17 +367,7 @@ def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterato
     if not processes.first:
         yield
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrainingError(
-            "BX405", f"cannot create the folder: {error.strerror}", where=str(folder), hint="name another with --run"
-        ) from None
-    with runs.held(folder):
-        if not kept.exists():
-            expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-            with target(kept) as stream:
-                stream.write(expanded.encode())
+    with runs.owned(folder, kept, None if kept.exists() else recipe.model_dump(mode="json")):
         yield
 
 

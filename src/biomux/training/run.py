@@ -259,6 +259,14 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
     if not processes.first:
         yield
         return
+    current = kept.exists() and RunFolder(folder).recipe == recipe
+    with owned(folder, kept, None if current else recipe.model_dump(mode="json")):
+        yield
+
+
+@contextmanager
+def owned(folder: Path, kept: Path, recipe: dict[str, Any] | None) -> Iterator[None]:
+    """A folder for one process alone, made if it is not there; with a recipe to be `kept` in it, if one is given."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -266,10 +274,9 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
             "BX405", f"cannot create the folder: {error.strerror}", where=str(folder), hint="name another with --run"
         ) from None
     with held(folder):
-        if not kept.exists() or RunFolder(folder).recipe != recipe:
-            expanded = yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        if recipe is not None:
             with target(kept) as stream:
-                stream.write(expanded.encode())
+                stream.write(yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).encode())
         yield
 
 
