@@ -141,3 +141,38 @@ def test_mutants_named_as_equivalent_give_a_reason() -> None:
         assert (ROOT / path).is_file()
         assert before != after
         assert len(why) > 20
+
+
+def test_the_workflow_runs_all_tutorials_in_a_fresh_environment() -> None:
+    job = yaml.safe_load((ROOT / ".github/workflows/check.yml").read_text())["jobs"]["tutorials"]
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["python scripts/tutorials.py"]
+    tutorials = script("tutorials")
+    for page in tutorials.PAGES.glob("*.md"):
+        assert tutorials.blocks(page.read_text(encoding="utf-8")), page.name
+
+
+def test_a_tutorial_is_run_from_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nsaid = 'Aspirin'\n```\n<!-- not run: takes minutes -->\n```sh\necho one > a.txt\necho two >> a.txt\n```\n"
+        "```pycon\n>>> said\n'Aspirin'\n```\n```console\n$ cat a.txt\none\ntwo\n```\n<!-- not run: yours -->\n```sh\nfalse\n```\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    script("tutorials").run_page(page, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```python\nassert 1 == 2\n```\n",
+        "```pycon\n>>> 1 + 1\n3\n```\n",
+        "```sh\nfalse\ntrue\n```\n",
+        "```console\n$ echo two\none\n```\n",
+        "<!-- runs until the end of the page -->\n```sh\nbiomux serve --port no\n```\n",
+    ],
+)
+def test_one_that_does_not_do_what_it_says_fails(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "page.md").write_text(block)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((AssertionError, RuntimeError, subprocess.CalledProcessError)):
+        script("tutorials").run_page(tmp_path / "page.md", tmp_path)

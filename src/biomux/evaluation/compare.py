@@ -320,7 +320,7 @@ def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list
                         name for name in {*fields, *other} - {"heads"} if fields.get(name) != other.get(name)
                     )
                     if differ:
-                        said.append(f"{column}: {system.name} was scored with another {', '.join(differ)}")
+                        said.append(f"{column}: the signature of {system.name} has another {', '.join(differ)}")
     return list(dict.fromkeys(said))
 
 
