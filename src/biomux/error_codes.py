@@ -309,6 +309,16 @@ CODES: dict[str, Entry] = {
         "It has no head for the task, its head has other labels, or its answers cannot be learned word by word, as those of a conditional random field cannot.",
         "Name the head in teacher.heads, or take a teacher that was trained on the same labels with a linear, two-layer or BiLSTM head.",
     ),
+    "BX455": Entry(
+        "the encoder of a bundle cannot be tuned",
+        "Light tuning computes the bundle's graph in torch, and the graph has an operator that cannot be computed there, such as that of a BiLSTM head.",
+        "Add the head with `--way frozen`, which needs none of this.",
+    ),
+    "BX456": Entry(
+        "light tuning changed too many of the old answers",
+        "Of the entities that the other heads find in the development documents, more changed than `--tolerance` allows, even when the weights went only a quarter of the way.",
+        "Allow more with `--tolerance`, or take `--way best`, which leaves the encoder as it is then.",
+    ),
     "BX501": Entry(
         "there is no bundle",
         "The name or path does not lead to a bundle, or this installation came without one.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from biomux.recipes.schema import Recipe
+    from biomux.training.added_run import Asked
 
 
 def command(
@@ -51,7 +53,26 @@ def command(
         typer.Option(
             "--with",
             metavar="BUNDLE",
-            help="Add the tasks as further heads to this bundle (default: the one that comes with Biomux), whose other answers do not change.",
+            help="Add the tasks as further heads to this bundle (default: the one that comes with Biomux), whose other answers do not change unless --way says so.",
+        ),
+    ] = None,
+    way: Annotated[
+        Literal["frozen", "light", "best"] | None,
+        typer.Option(
+            "--way",
+            help="With --with: leave the encoder as it is (frozen, the default), tune it lightly while the other heads hold on to their answers (light), or try both and take what is better on development data (best).",
+            show_default=False,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance",
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="With --way light or best: per cent of the other answers that may change on development documents. Default: 3.",
+            show_default=False,
         ),
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write the log for TensorBoard.")] = False,
@@ -65,13 +86,16 @@ def command(
     Given data in place of a recipe, the recipe is the one that biomux init writes for them.
 
     With --with default, what is learned becomes one more head of the bundle that comes with Biomux: its encoder stays as it is, so all other types are found as before,
-    and training takes seconds to minutes. The new bundle is in the run's folder.
+    and training takes seconds to minutes. The new bundle is in the run's folder. With --way best the encoder is also tuned a little, which takes several times as long and may find more of the
+    new type; it is taken if it does on development documents and if no more of the other answers changed than --tolerance allows.
 
         biomux train a/mtl
 
         biomux train my-data/
 
         biomux train my.yaml --with default
+
+        biomux train my.yaml --with default --way best --tolerance 2
 
         biomux train d/joint-max --set loop.seed=2 --set model.encoder.name=weights/minilm
 
@@ -82,14 +106,26 @@ def command(
     with needs_torch():
         from biomux.training import run as runs
     given = settings or []
+    if (way is not None or tolerance is not None) and onto is None:
+        raise UsageError("BX001", "--way and --tolerance say how a head is added", hint="name a bundle with --with")
+    if tolerance is not None and way not in ("light", "best"):
+        raise UsageError(
+            "BX001", "--tolerance is for light tuning", hint="add --way best; a frozen encoder changes no answer"
+        )
+    if onto is not None:
+        if resume or tensorboard or dry_run:
+            raise UsageError(
+                "BX001",
+                "cannot use --resume, --dry-run or --tensorboard with --with",
+                hint="leave them out; what was stopped goes on with biomux train --resume RUN alone",
+            )
+        _add(recipe, run, given, quick, corpora, onto, way or "frozen", tolerance)
+        return
+    if resume and _go_on_adding(Path(recipe), run, given, quick, corpora):
+        return
     folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _begun(recipe, run, given, quick)
     if dry_run:
         _plan(chosen, corpora)
-        return
-    if onto is not None:
-        if resume or tensorboard:
-            raise UsageError("BX001", "cannot use --resume or --tensorboard with --with", hint="leave them out")
-        _add(chosen, onto, folder, corpora)
         return
     kept = runs.directory_of(folder) if resume and corpora is None else corpora
     from biomux.cli.ui.training_output import shown
@@ -119,27 +155,65 @@ def command(
         print(folder)
 
 
-def _add(recipe: Recipe, bundle: str, folder: Path, corpora: Path | None) -> None:
-    """Add a recipe's tasks to a bundle, and say which way won."""
-    import json
+def _add(
+    recipe: str,
+    run: Path | None,
+    settings: list[str],
+    quick: bool,
+    corpora: Path | None,
+    bundle: str,
+    way: Literal["frozen", "light", "best"],
+    tolerance: float | None,
+) -> None:
+    """Add a recipe's tasks to a bundle."""
+    from biomux.training.add_head import Choice
+    from biomux.training.added_run import Asked
 
-    from biomux.formats import target
-    from biomux.training.add_head import WAYS, add
+    folder, chosen = _begun(recipe, run, settings, quick)
+    choice = Choice(way) if tolerance is None else Choice(way, tolerance / 100)
+    _added(Asked(chosen, bundle, choice, corpora), folder)
+
+
+def _go_on_adding(folder: Path, run: Path | None, settings: list[str], quick: bool, corpora: Path | None) -> bool:
+    """Go on with adding heads in a folder; False if it is the folder of an ordinary run."""
+    from biomux.training import added_run
+
+    asked = added_run.begun(folder)
+    if asked is None:
+        return False
+    _refuse_other_settings(run, settings, quick)
+    if added_run.finished(folder):
+        note("nothing to resume: it is done")
+        print(folder / added_run.BUNDLE)
+    else:
+        _added(asked if corpora is None else replace(asked, corpora=corpora), folder)
+    return True
+
+
+def _added(asked: Asked, folder: Path) -> None:
+    """Add heads, and say which way won."""
+    from biomux.training import added_run
+    from biomux.training.add_head import WAYS
 
     def say(said: str) -> None:
         for line in said.splitlines():
             note(line)
 
-    found = add(recipe, bundle, folder / "bundle", directory=corpora, listen=say)
-    with target(folder / "added.json") as stream:
-        stream.write((json.dumps(found.to_json(), indent=1) + "\n").encode())
+    try:
+        found = added_run.start(asked, folder, listen=say)
+    except (KeyboardInterrupt, SystemExit):
+        if added_run.begun(folder) is not None:
+            note(f"stopped; resume with: biomux train --resume {folder}")
+        raise
     rows = [
         (head, WAYS[way], round(100 * f1, 2), "taken" if way == found.taken[head] else "")
         for head, ways in found.scores.items()
         for way, f1 in ways.items()
     ]
-    table(["head", "reads", "development F1", ""], rows)
-    note(f"done in {duration(found.seconds)}: biomux annotate … --bundle {found.bundle}")
+    table(["head", "way", "development F1", ""], rows)
+    for head, outcome in found.light.items():
+        note(f"{head}: {outcome}")
+    note(f"done in {duration(found.seconds)}: biomux annotate … --model {found.bundle}")
     print(found.bundle)
 
 
@@ -160,13 +234,17 @@ def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tup
     return run or next_folder(Path("runs"), recipe.name), recipe
 
 
-def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
+def _refuse_other_settings(run: Path | None, settings: list[str], quick: bool) -> None:
     if run is not None or settings or quick:
         raise UsageError(
             "BX001",
             "cannot use --run, --set or --quick with --resume: a run is resumed as it was started",
             hint="leave them out, or start another run",
         )
+
+
+def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
+    _refuse_other_settings(run, settings, quick)
     from biomux.recipes.run_folder import RunFolder
 
     return folder, RunFolder(folder).recipe

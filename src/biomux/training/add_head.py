@@ -1,7 +1,8 @@
 """One more head on a finished bundle: `biomux train my.yaml --with default`.
 
-The encoder stays as it is, so every head that was there gives the very answers that it gave. The new one is trained on what the bundle's own graph says about each word, in two
-ways: from the last layer, and from a learned mix of all layers. The one with the better development F1 is taken.
+Frozen, the encoder stays as it is, so every head that was there gives the very answers that it gave. The new one is trained on what the bundle's own graph says about each word: from the
+last layer, and from a learned mix of all layers, and the one with the better development F1 is taken. With light tuning (`light_tuning`) the encoder learns too, and so many of the old answers may
+change as the tolerance allows.
 """
 
 from __future__ import annotations
@@ -9,44 +10,57 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
 from biomux.corpora import own
 from biomux.engine.bundle import heads as head_table
 from biomux.engine.bundle import reader
 from biomux.engine.bundle import verify as verifying
-from biomux.engine.graph_session import Place
 from biomux.engine.load import annotator as annotator_of
-from biomux.errors import RecipeError
+from biomux.errors import RecipeError, TrainingError
+from biomux.formats import must_be_new
 from biomux.tasks.tagging import Tagging
-from biomux.training import bundle_graph, calibrate, frozen_head
+from biomux.training import calibrate, frozen_head, light_tuning
 from biomux.training.build import load_documents, make_examples, make_task
 from biomux.training.encoders.from_bundle import folder_of
-from biomux.training.export import write_bundle
+from biomux.training.export import bundle_files, write_bundle
 from biomux.training.task_documents import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.recipes.schema import Recipe
+    from biomux.tasks.examples import Example
     from biomux.tasks.task import Evaluation
+    from biomux.training.bundle_graph import AddedHead
 
-WAYS = {"mix": "a learned mix of layers", "last": "the last layer"}
+Way = Literal["frozen", "light", "best"]
+"""Whether the encoder stays, learns a little, or does what is better on development data."""
+WAYS = {
+    "mix": "frozen encoder, a mix of layers",
+    "last": "frozen encoder, the last layer",
+    "light": "light tuning",
+}
 
 
 @dataclass(frozen=True)
 class Added:
-    """What was added, and how good it is on development documents: for each head, each way's F1 and the way that was taken."""
+    """What was added, and how good it is on development documents: for each head, each way's F1 and the way that was taken.
+
+    `light` is what light tuning came to, for the heads for which it was tried.
+    """
 
     bundle: Path
     scores: Mapping[str, Mapping[str, float]]
     taken: Mapping[str, str]
     types: Mapping[str, tuple[str, ...]]
     seconds: float
+    light: Mapping[str, light_tuning.Outcome] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
@@ -54,10 +68,24 @@ class Added:
             "bundle": self.bundle.name,
             "seconds": round(self.seconds, 1),
             "heads": {
-                name: {"types": list(self.types[name]), "development_f1": dict(found), "taken": self.taken[name]}
+                name: {
+                    "types": list(self.types[name]),
+                    "development_f1": dict(found),
+                    "taken": self.taken[name],
+                    "light_tuning": self.light[name].to_json() if name in self.light else None,
+                }
                 for name, found in self.scores.items()
             },
         }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How heads are added: the way, the share of old answers that light tuning may change, and the folder for its checkpoints."""
+
+    way: Way = "frozen"
+    tolerance: float = light_tuning.TOLERANCE
+    work: Path | None = None
 
 
 def add(
@@ -65,15 +93,18 @@ def add(
     bundle: str,
     target: Path,
     *,
+    choice: Choice = Choice(),
     directory: Path | None = None,
     overwrite: bool = False,
     threads: int | None = None,
+    begin: Callable[[], None] = lambda: None,
     listen: Callable[[str], None] = lambda _: None,
 ) -> Added:
-    """Write a bundle that is the one given with a further head for each task of the recipe."""
+    """Write a bundle that is the one given with a further head for each task of the recipe. `begin` is called before the first light tuning, when all has been checked."""
     begun = time.monotonic()
+    must_be_new(target, overwrite=overwrite, folder=True, ours=bundle_files(target))
     folder = folder_of(bundle)
-    read = reader.read(folder)
+    read = original = reader.read(folder)
     if read.words is not None:
         raise _cannot(
             "cannot add a head to a bundle whose encoder reads words",
@@ -87,6 +118,7 @@ def add(
     scores: dict[str, dict[str, float]] = {}
     taken: dict[str, str] = {}
     types: dict[str, tuple[str, ...]] = {}
+    light: dict[str, light_tuning.Outcome] = {}
     parts = {name: reader.read_file(folder, name, read.manifest) for name in read.manifest.files}
     for name, part in recipe.tasks.items():
         task = make_task(name, part, documents.training[name])
@@ -94,55 +126,116 @@ def add(
             raise _cannot(f"task {name!r} does not tag", "leave it out, or train it by itself")
         types[name] = task.types
         _refuse_types(task, read)
-        scores[name], taken[name], read = _one(
-            read, task, documents.training[name], documents.development.get(name, []), recipe.loop.seed, threads, listen
+        one = _one(
+            _Given(read, original, task, documents.training[name], documents.development.get(name, [])),
+            _How(recipe, choice, threads, begin if not light else lambda: None, listen),
         )
+        scores[name], taken[name], read = one.scores, one.taken, one.bundle
+        if one.light is not None:
+            light[name] = one.light
         read, parts = _described(read, parts, task, own.short_name(part.corpus), documents.development[name])
-        parts["card.md"] += _section(
-            task, own.short_name(part.corpus), documents.training[name], scores[name], taken[name]
-        ).encode()
+        parts["card.md"] += _section(task, own.short_name(part.corpus), documents.training[name], one).encode()
     annotator = annotator_of(read, threads=threads)
     parts["graph.onnx"], parts["examples.jsonl"] = read.graph, verifying.examples(annotator)
     write_bundle(target, parts, overwrite=overwrite)
-    return Added(target, scores, taken, types, time.monotonic() - begun)
+    return Added(target, scores, taken, types, time.monotonic() - begun, light)
 
 
-def _one(
-    read: reader.Bundle,
-    task: Tagging,
-    training: Sequence[Document],
-    development: Sequence[Document],
-    seed: int,
-    threads: int | None,
-    listen: Callable[[str], None],
-) -> tuple[dict[str, float], str, reader.Bundle]:
-    """The bundle with the head of one task: each way's development F1, the way that was taken, and the bundle."""
-    if not development:
+@dataclass(frozen=True)
+class _Given:
+    """A bundle as it is now and as it was at first, and what a further head is learned from."""
+
+    read: reader.Bundle
+    original: reader.Bundle
+    task: Tagging
+    training: Sequence[Document]
+    development: Sequence[Document]
+
+
+@dataclass(frozen=True)
+class _How:
+    """What is asked for beside the data, and who hears about it."""
+
+    recipe: Recipe
+    choice: Choice
+    threads: int | None
+    begin: Callable[[], None]
+    listen: Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class _One:
+    """The head of one task: each way's development F1, the way that was taken, the bundle, and what light tuning came to."""
+
+    scores: dict[str, float]
+    taken: str
+    bundle: reader.Bundle
+    light: light_tuning.Outcome | None = None
+
+
+def _one(given: _Given, how: _How) -> _One:
+    """The bundle with the head of one task."""
+    read, task, choice, threads, listen = given.read, given.task, how.choice, how.threads, how.listen
+    if not given.development:
         raise _cannot(f"task {task.name!r} has no development documents", "give its corpus a devel part")
     tokenizer = annotator_of(read, threads=threads).tokenizer
-    states = []
-    for documents in (training, development):
-        examples, _ = make_examples((task,), {task.name: documents}, tokenizer, limit=read.limit)
-        states.append(frozen_head.read(read.graph, examples, read.specials, task=task.name, threads=threads))
-    listen(f"{len(states[0].labels):,} words of {len(training):,} documents read")
-    labels = len(task.labels)
-    made: dict[str, reader.Bundle] = {}
+    states, examples = [], []
+    for documents in (given.training, given.development):
+        made, _ = make_examples((task,), {task.name: documents}, tokenizer, limit=read.limit)
+        states.append(frozen_head.read(read.graph, made, read.specials, task=task.name, threads=threads))
+        examples.append(made)
+    listen(f"{len(states[0].labels):,} words of {len(given.training):,} documents read")
+    heads: dict[str, AddedHead] = {}
+    bundles: dict[str, reader.Bundle] = {}
     scores: dict[str, float] = {}
-    for way in WAYS:
-        head, _ = frozen_head.train(*states, labels=labels, mixes=way == "mix", seed=seed, listen=listen)
-        first = max(place.end for place in read.places.values() if place.output == "logits")
-        made[way] = replace(
-            read,
-            graph=bundle_graph.with_head(read.graph, head),
-            tasks=(*read.tasks, task),
-            places={**read.places, task.name: Place("logits", first, first + labels)},
-            temperatures={**read.temperatures, task.name: 1.0},
+    for way in ("mix", "last"):
+        heads[way], _ = frozen_head.train(
+            *states, labels=len(task.labels), mixes=way == "mix", seed=how.recipe.loop.seed, listen=listen
         )
-        found = score(annotator_of(made[way], threads=threads), task, development)
-        scores[way] = found.value
-        listen(f"{WAYS[way]}: development F1 {100 * found.value:.2f}")
+        bundles[way] = light_tuning.grown(read, task, heads[way])
+        scores[way] = score(annotator_of(bundles[way], threads=threads), task, given.development).value
+        listen(f"{WAYS[way]}: development F1 {100 * scores[way]:.2f}")
     taken = max(scores, key=lambda way: scores[way])
-    return scores, taken, made[taken]
+    if choice.way == "frozen":
+        return _One(scores, taken, bundles[taken])
+    how.begin()
+    tuned = _tuned(given, how, heads[taken], examples[0])
+    found = tuned.outcome
+    if not found.held and choice.way == "light":
+        raise TrainingError(
+            "BX456",
+            f"light tuning changed {100 * found.changes.share:.1f} % of the old answers, more than {100 * choice.tolerance:g} %",
+            where=f"tasks → {task.name}",
+            hint="allow more with --tolerance, or take --way best, which falls back on the frozen encoder",
+        )
+    if found.held:
+        scores["light"], bundles["light"] = found.f1, tuned.bundle
+        if choice.way == "light" or found.f1 > scores[taken]:
+            taken = "light"
+    return _One(scores, taken, bundles[taken], found)
+
+
+def _tuned(given: _Given, how: _How, head: AddedHead, examples: Sequence[Example]) -> light_tuning.Tuned:
+    """Light tuning that begins with a head of the frozen encoder."""
+    task, development = given.task, given.development
+    bare = [task.bare(document) for document in development]
+    known = {one.name for one in given.original.tasks}
+    with TemporaryDirectory() as temporary:
+        return light_tuning.tune(
+            given.read,
+            task,
+            head,
+            examples,
+            development,
+            before=list(annotator_of(given.original, threads=how.threads).annotate(bare)),
+            score=lambda annotator: score(annotator, task, development).value,
+            added=frozenset({task.name, *(one.name for one in given.read.tasks if one.name not in known)}),
+            folder=(how.choice.work or Path(temporary)) / task.name,
+            tolerance=how.choice.tolerance,
+            settings=light_tuning.loop_settings(seed=how.recipe.loop.seed, threads=how.recipe.loop.threads),
+            threads=how.threads,
+            listen=how.listen,
+        )
 
 
 def score(annotator: Annotator, task: Tagging, documents: Sequence[Document]) -> Evaluation:
@@ -180,18 +273,24 @@ def _described(
     return replace(read, temperatures={**read.temperatures, task.name: heat}), changed
 
 
-def _section(task: Tagging, corpus: str, training: Sequence[Document], scores: Mapping[str, float], taken: str) -> str:
+def _section(task: Tagging, corpus: str, training: Sequence[Document], one: _One) -> str:
     """What the card says about the head."""
-    counts = Counter(span.type for one in training for span in one.spans)
+    counts = Counter(span.type for document in training for span in document.spans)
     told = ", ".join(f"{name} ({counts[name]:,})" for name in task.types)
     rows = "".join(
-        f"| {WAYS[way]}{' (taken)' if way == taken else ''} | {100 * f1:.2f} |\n" for way, f1 in scores.items()
+        f"| {WAYS[way]}{' (taken)' if way == one.taken else ''} | {100 * f1:.2f} |\n" for way, f1 in one.scores.items()
     )
+    changed = "" if one.light is None else f" {one.light}"
+    if one.taken == "light":
+        others = (
+            f"The encoder was tuned with it.{changed} What is said about the other heads above was measured before."
+        )
+    else:
+        others = f"The encoder and all other heads are unchanged: what is said about them above holds.{changed}"
     return (
         f"\n## Added head `{task.name}`\n\n"
-        f"Trained on {len(training):,} documents of {corpus}, with these entities: {told}. The encoder and all other heads are unchanged: what is said "
-        "about them above holds.\n\n"
-        f"| what the head reads | development F1, strict |\n|---|---|\n{rows}"
+        f"Trained on {len(training):,} documents of {corpus}, with these entities: {told}. {others}\n\n"
+        f"| way | development F1, strict |\n|---|---|\n{rows}"
     )
 
 

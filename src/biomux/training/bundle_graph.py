@@ -91,8 +91,8 @@ def with_head(graph: bytes, head: AddedHead) -> bytes:
     return content
 
 
-def _states(model: onnx.ModelProto, prefix: str) -> list[str]:
-    """The states of words' first tokens, layer by layer; nodes that pick them are added where the graph has none."""
+def state_names(model: onnx.ModelProto) -> list[str]:
+    """The values that are the states of tokens, the embeddings first; refused where the graph has other heads than of words, or another encoder than BERT's."""
     norms = {node.input[1]: node.output[0] for node in model.graph.node if node.op_type == "LayerNormalization"}
     found = [norms.get("embeddings.LayerNorm.weight")]
     while (name := f"encoder.layer.{len(found) - 1}.output.LayerNorm.weight") in norms:
@@ -110,19 +110,24 @@ def _states(model: onnx.ModelProto, prefix: str) -> list[str]:
             "cannot add a head: the graph's encoder is not one whose layers are known",
             hint="name a bundle with a BERT encoder, such as default",
         )
-    picked = _picked(model)
+    return [str(one) for one in found]
+
+
+def _states(model: onnx.ModelProto, prefix: str) -> list[str]:
+    """The states of words' first tokens, layer by layer; nodes that pick them are added where the graph has none."""
+    there = picked(model)
     shape = _constant(model, np.array([-1, _width(model)], np.int64), f"{prefix}.shape")
     names = []
-    for number, state in enumerate(found):
-        if state in picked:  # of words' first tokens already
-            names.append(str(state))
+    for number, state in enumerate(state_names(model)):
+        if state in there:  # of words' first tokens already
+            names.append(state)
         else:
-            flat = _add(model, "Reshape", f"{prefix}.{number}", str(state), shape)
+            flat = _add(model, "Reshape", f"{prefix}.{number}", state, shape)
             names.append(_add(model, "Gather", f"{prefix}.{number}", flat, "first", axis=0))
     return names
 
 
-def _picked(model: onnx.ModelProto) -> set[str]:
+def picked(model: onnx.ModelProto) -> set[str]:
     """The values that have a row for each word: those that come after `first` has been read."""
     found: set[str] = set()
     for node in model.graph.node:

@@ -64,7 +64,7 @@ def export(
     `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
     those that are measured, and precision, temperatures, thresholds and merging are what suits them.
     """
-    must_be_new(target, overwrite=overwrite, folder=True, ours=_files(target))
+    must_be_new(target, overwrite=overwrite, folder=True, ours=bundle_files(target))
     trained = read(run, heads=heads)
     recipe = RunFolder(run).recipe
     judged = trained if chosen_on is None else _same_heads(read(chosen_on, heads=heads), trained, chosen_on)
@@ -264,7 +264,7 @@ def _nested(curves: Mapping[tuple[str, str], Curve]) -> dict[str, Any]:
     return nested
 
 
-def _files(folder: Path) -> tuple[str, ...]:
+def bundle_files(folder: Path) -> tuple[str, ...]:
     """The files of the bundle that is in a folder; none if there is none."""
     try:
         return (MANIFEST, *read_manifest(folder).files)
@@ -274,7 +274,7 @@ def _files(folder: Path) -> tuple[str, ...]:
 
 def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
     """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
-    with folder_target(target, overwrite=overwrite, ours=_files(target)) as fresh:
+    with folder_target(target, overwrite=overwrite, ours=bundle_files(target)) as fresh:
         files = {}
         for name, content in sorted(parts.items()):
             (fresh / name).write_bytes(content)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from biomux.engine.packing import Specials
     from biomux.tasks.examples import Example
+    from biomux.training.heads.features import Features
 
 HIDDEN = 128
 """Width of the head between its two matrices."""
@@ -27,6 +28,7 @@ WORDS = 256
 EPOCHS = 60
 PATIENCE = 8
 LEARNING_RATE = 1e-3
+DROPOUT = 0.2
 WINDOWS = 32
 """Windows that are read together."""
 
@@ -64,8 +66,10 @@ def read(
     return States(np.concatenate(values), np.concatenate(labels))
 
 
-class _Head(nn.Module):
-    """A mix of layers, then two matrices."""
+class MixedHead(nn.Module):
+    """A mix of layers, then two matrices. In a model it reads the states of its words; `of_states` takes these as they are kept."""
+
+    reads_layers = True
 
     def __init__(self, layers: int, width: int, labels: int, *, mixes: bool, dropout: float) -> None:
         super().__init__()
@@ -81,10 +85,40 @@ class _Head(nn.Module):
             return torch.nn.functional.one_hot(torch.tensor(len(self.weights) - 1), len(self.weights)).float()
         return self.scale * torch.softmax(self.weights, dim=0)
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
+    @classmethod
+    def of(cls, added: AddedHead, *, dropout: float = DROPOUT) -> MixedHead:
+        """The head that was added to a graph, to learn further."""
+        shares = torch.tensor(added.shares)
+        mixes = bool((shares[:-1] != 0).any())
+        width, labels = added.layers[0][0].shape[0], added.labels
+        head = cls(len(shares), width, labels, mixes=mixes, dropout=dropout)
+        with torch.no_grad():
+            if mixes:
+                head.scale.copy_(shares.sum())
+                head.weights.copy_(torch.log((shares / shares.sum()).clamp(min=1e-8)))
+            for layer, (matrix, bias) in zip((head.first, head.second), added.layers, strict=True):
+                layer.weight.copy_(torch.from_numpy(matrix.T.copy()))
+                layer.bias.copy_(torch.from_numpy(bias.copy()))
+        return head
+
+    def forward(self, features: Features, rows: torch.Tensor) -> torch.Tensor:
+        """The logits at these places."""
+        layers = features.layers or (features.hidden,)
+        return self.of_states(torch.stack([features.of(layer).at(rows) for layer in layers], dim=1))
+
+    def of_states(self, states: torch.Tensor) -> torch.Tensor:
+        """The logits of words by their states, words × layers × width."""
         mixed = torch.einsum("nlw,l->nw", states, self.shares())
         found: torch.Tensor = self.second(torch.relu(self.first(self.dropout(mixed))))
         return found
+
+    def added(self) -> AddedHead:
+        """The head as it stands, in numbers of its own."""
+        layers = [
+            (one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy())
+            for one in (self.first, self.second)
+        ]
+        return AddedHead([float(share) for share in self.shares().detach()], layers)
 
 
 def train(
@@ -94,52 +128,44 @@ def train(
     labels: int,
     mixes: bool = True,
     seed: int = 1,
-    dropout: float = 0.2,
+    dropout: float = DROPOUT,
     listen: Callable[[str], None] = lambda _: None,
 ) -> tuple[AddedHead, float]:
     """The head with the lowest loss on held-out words, and that loss. With `mixes` it reads a learned mix of all layers, else the last one."""
     torch.manual_seed(seed)
     chance = np.random.default_rng(seed)
-    head = _Head(learned.values.shape[1], learned.values.shape[2], labels, mixes=mixes, dropout=dropout)
+    head = MixedHead(learned.values.shape[1], learned.values.shape[2], labels, mixes=mixes, dropout=dropout)
     groups: list[dict[str, Any]] = [{"params": [*head.first.parameters(), *head.second.parameters()]}]
     if mixes:
         groups.append({"params": [head.weights, head.scale], "lr": 10 * LEARNING_RATE})
     optimizer = torch.optim.AdamW(groups, lr=LEARNING_RATE, weight_decay=0.01)
-    best, kept, waited, epochs = float("inf"), _added(head), 0, 0
+    best, kept, waited, epochs = float("inf"), head.added(), 0, 0
     while epochs < EPOCHS and waited < PATIENCE:
         epochs += 1
         head.train()
         order = chance.permutation(len(learned.labels))
         for begin in range(0, len(order), WORDS):
             chosen = order[begin : begin + WORDS]
-            logits = head(torch.from_numpy(learned.values[chosen].astype(np.float32)))
+            logits = head.of_states(torch.from_numpy(learned.values[chosen].astype(np.float32)))
             loss = nn.functional.cross_entropy(logits, torch.from_numpy(learned.labels[chosen]))
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         now = _loss(head, held_out)
         if now < best - 1e-4:
-            best, kept, waited = now, _added(head), 0
+            best, kept, waited = now, head.added(), 0
         else:
             waited += 1
     listen(f"{'mix of layers' if mixes else 'last layer'}: {epochs} epochs, development loss {best:.4f}")
     return kept, best
 
 
-def _loss(head: _Head, states: States) -> float:
+def _loss(head: MixedHead, states: States) -> float:
     head.eval()
     total = 0.0
     with torch.inference_mode():
         for begin in range(0, len(states.labels), 4096):
             part = slice(begin, begin + 4096)
-            logits = head(torch.from_numpy(states.values[part].astype(np.float32)))
+            logits = head.of_states(torch.from_numpy(states.values[part].astype(np.float32)))
             total += float(nn.functional.cross_entropy(logits, torch.from_numpy(states.labels[part]), reduction="sum"))
     return total / max(len(states.labels), 1)
-
-
-def _added(head: _Head) -> AddedHead:
-    """The head as it stands, in numbers of its own."""
-    layers = [
-        (one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy()) for one in (head.first, head.second)
-    ]
-    return AddedHead([float(share) for share in head.shares().detach()], layers)

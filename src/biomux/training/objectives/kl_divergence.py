@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import torch
 from torch.nn import functional
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
 Direction = Literal["teacher-student", "student-teacher"]
 
 
 def summed(
-    logits: Tensor, target: Tensor, *, temperature: float = 1.0, direction: Direction = "teacher-student"
+    logits: Tensor,
+    target: Tensor,
+    *,
+    temperature: float = 1.0,
+    direction: Direction = "teacher-student",
+    groups: Sequence[tuple[int, int]] | None = None,
 ) -> Tensor:
     """The sum over positions of KL(p ‖ q) · temperature².
 
     "teacher-student" is KL(teacher ‖ student), as DistilBERT has it: the student must cover all that the teacher finds likely.
     "student-teacher" is KL(student ‖ teacher), as paper C's formula is written: the student may leave some of it out. The square of the
-    temperature keeps gradients of one size whatever the temperature is.
+    temperature keeps gradients of one size whatever the temperature is. Where the columns are those of several heads side by side, `groups` are the first
+    column of each and the one after its last: each is a distribution of its own, and their divergences are added.
 
     | input | shape |
     |---|---|
@@ -30,7 +39,16 @@ def summed(
     >>> student, teacher = torch.tensor([[0.0, 0.0]]), torch.tensor([[0.0, 2.0]])
     >>> round(summed(student, teacher).item(), 4), round(summed(student, teacher, direction="student-teacher").item(), 4)
     (0.3278, 0.4338)
+    >>> both = summed(student.repeat(1, 2), teacher.repeat(1, 2), groups=[(0, 2), (2, 4)])
+    >>> round(both.item(), 4)
+    0.6557
     """
+    if groups is not None:
+        parts = [
+            summed(logits[:, begin:end], target[:, begin:end], temperature=temperature, direction=direction)
+            for begin, end in groups
+        ]
+        return torch.stack(parts).sum()
     ours = functional.log_softmax(logits.float() / temperature, dim=-1)
     theirs = functional.log_softmax(target.float() / temperature, dim=-1)
     if direction == "student-teacher":

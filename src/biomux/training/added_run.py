@@ -1,0 +1,135 @@
+"""The folder that `biomux train --with` leaves behind.
+
+RUN/
+├── bundle/        the bundle with its new heads
+├── added.json     how good each way was, which was taken, and what changed
+├── adding.json    from when light tuning begins: what was asked for, so that it can be gone on with
+└── light/         as long as light tuning goes on: its checkpoints
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biomux.errors import TrainingError
+from biomux.recipes.read import check
+from biomux.training import example_cache, teachers
+from biomux.training.add_head import Added, Choice, add
+from biomux.training.encoders.from_bundle import folder_of
+from biomux.training.run import held, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from biomux.recipes.schema import Recipe
+
+BUNDLE, ADDED, ADDING, LIGHT = "bundle", "added.json", "adding.json", "light"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be added to which bundle, and how. `corpora` is the corpora directory where one was named."""
+
+    recipe: Recipe
+    bundle: str
+    choice: Choice
+    corpora: Path | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`, with checksums of the bundle and of the data."""
+        return {
+            "recipe": self.recipe.model_dump(mode="json"),
+            "bundle": self.bundle,
+            "way": self.choice.way,
+            "tolerance": self.choice.tolerance,
+            "corpora": str(self.corpora.resolve()) if self.corpora else None,
+            "checksums": {
+                "bundle": teachers.checksum(folder_of(self.bundle)),
+                "corpora": example_cache.corpora_checksum(self.recipe, self.corpora),
+            },
+        }
+
+
+def begun(folder: Path) -> Asked | None:
+    """What was asked for in a folder in which light tuning has begun; None if it has not."""
+    raw = _raw(folder)
+    if raw is None:
+        return None
+    try:
+        corpora = Path(raw["corpora"]) if raw["corpora"] else None
+        choice = Choice(raw["way"], float(raw["tolerance"]))
+        return Asked(check(raw["recipe"], where=ADDING), str(raw["bundle"]), choice, corpora)
+    except (KeyError, TypeError, ValueError):
+        raise _damaged(folder) from None
+
+
+def finished(folder: Path) -> bool:
+    """Whether the bundle is there."""
+    return (folder / ADDED).is_file() and (folder / BUNDLE).is_dir()
+
+
+def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda _: None) -> Added:
+    """Add the heads, or go on with it; a folder in which something else was begun is refused."""
+    before = _raw(folder)
+    if before is not None and (changed := _difference(before, asked.to_json())):
+        raise TrainingError(
+            "BX405",
+            f"cannot resume: {changed} changed since this was started",
+            where=str(folder),
+            hint="restore what it was started with, or name another folder with --run",
+        )
+    with ExitStack() as stack:
+
+        def begin() -> None:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(held(folder))
+            write_json(folder / ADDING, asked.to_json())
+
+        choice = Choice(asked.choice.way, asked.choice.tolerance, folder / LIGHT)
+        found = add(
+            asked.recipe,
+            asked.bundle,
+            folder / BUNDLE,
+            choice=choice,
+            directory=asked.corpora,
+            begin=begin,
+            listen=listen,
+        )
+        write_json(folder / ADDED, found.to_json())
+        shutil.rmtree(folder / LIGHT, ignore_errors=True)
+    return found
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """What is not as it was."""
+    names = {"recipe": "the recipe", "way": "the way", "tolerance": "the tolerance"}
+    for key, name in names.items():
+        if before.get(key) != json.loads(json.dumps(now[key])):
+            return name
+    if before.get("checksums") != now["checksums"]:
+        old = before.get("checksums") or {}
+        return "the bundle" if old.get("bundle") != now["checksums"]["bundle"] else "the data"
+    return ""
+
+
+def _raw(folder: Path) -> dict[str, Any] | None:
+    try:
+        raw = json.loads((folder / ADDING).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError):
+        raise _damaged(folder) from None
+    if not isinstance(raw, dict):
+        raise _damaged(folder)
+    return raw
+
+
+def _damaged(folder: Path) -> TrainingError:
+    return TrainingError(
+        "BX406", "cannot read what was asked for", where=str(folder / ADDING), hint="start again in another folder"
+    )

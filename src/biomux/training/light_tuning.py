@@ -1,0 +1,248 @@
+"""A head on a bundle whose encoder learns with it, lightly: what the old heads say is held by their own outputs, and how many of their answers change is measured.
+
+It begins with the head that a frozen encoder gave. The loss has two parts: the labels of the new head, and, for every word, the divergence of all old heads from what they said before. After each
+epoch the graph is written as the bundle would have it, and asked about the development documents; the epoch with the best F1 of the new head is kept. Where more of the old answers changed than
+the tolerance allows, the weights go only a part of the way from where they began to where they ended: the largest part of `PARTS` with which the tolerance holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+
+from biomux.engine.graph_session import Place
+from biomux.engine.load import annotator as annotator_of
+from biomux.engine.packing import BUDGET, pack
+from biomux.engine.planner import split
+from biomux.recipes.run_folder import WEIGHTS
+from biomux.recipes.schema import Loop
+from biomux.tasks.examples import Labels
+from biomux.training import bundle_graph, loop
+from biomux.training.frozen_head import MixedHead
+from biomux.training.graph_module import GraphEncoder, GraphHeads
+from biomux.training.model import Model
+from biomux.training.plan import Draw, Objective, Plan, taught
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from biomux.document import Document
+    from biomux.engine.annotator import Annotator
+    from biomux.engine.bundle.reader import Bundle
+    from biomux.tasks.examples import Example
+    from biomux.tasks.tagging import Tagging
+    from biomux.training.bundle_graph import AddedHead
+
+OLD = "_old"
+"""All heads that were there, side by side; no task can have this name."""
+MOVING = ("encoder.layer.",)
+"""What learns beside the new head: all layers, without the embeddings."""
+EPOCHS = 5
+PATIENCE = 3
+BATCH_TOKENS = 512
+LEARNING_RATE = 1.5e-4
+HEAD_LEARNING_RATE = 5e-4
+HOLD = 5.0
+"""The weight of the old heads' divergence beside the new head's loss."""
+TOLERANCE = 0.03
+"""The share of old answers that may change, unless another is asked for."""
+PARTS = (1.0, 0.75, 0.5, 0.25)
+"""How far the weights may go from where they began to where they ended."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How many entities two bundles find in the same texts, and how many of them are the same to the character."""
+
+    before: int
+    after: int
+    same: int
+    documents: int
+
+    @property
+    def share(self) -> float:
+        """The share that changed: 1 − F1 of the one against the other.
+
+        >>> Changes(100, 100, 97, 10).share, Changes(0, 0, 0, 1).share
+        (0.03, 0.0)
+        """
+        both = self.before + self.after
+        return round(1 - 2 * self.same / both, 6) if both else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        return {**vars(self), "share": self.share}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What light tuning came to: the new head's development F1, the part of the way that the weights went, how many old answers changed, and whether that is allowed."""
+
+    f1: float
+    part: float
+    changes: Changes
+    tolerance: float
+
+    @property
+    def held(self) -> bool:
+        """Whether no more changed than the tolerance allows."""
+        return self.changes.share <= self.tolerance
+
+    def __str__(self) -> str:
+        changes = self.changes
+        return (
+            f"With light tuning{'' if self.part == 1 else f' ({100 * self.part:g} % of the way)'} {100 * changes.share:.1f} % of the other entities changed in "
+            f"{changes.documents:,} development documents ({changes.before:,} before, {changes.after:,} after, {changes.same:,} the same; allowed: {100 * self.tolerance:g} %)"
+            + ("." if self.held else ", which is too many: the encoder was left as it is.")
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `json.dumps`."""
+        return {"f1": self.f1, "part": self.part, "tolerance": self.tolerance, "old_answers": self.changes.to_json()}
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The bundle with a tuned encoder, and what that came to; the bundle is to be used only if the tolerance held."""
+
+    bundle: Bundle
+    outcome: Outcome
+
+
+def changes(before: Iterable[Document], after: Iterable[Document], *, without: frozenset[str] = frozenset()) -> Changes:
+    """What changed in documents that two bundles annotated; entities of the heads in `without` do not count."""
+    counts = np.zeros(4, dtype=int)
+    for left, right in zip(before, after, strict=True):
+        one, other = (
+            {(span.start, span.end, span.fragments, span.type) for span in document.spans if span.head not in without}
+            for document in (left, right)
+        )
+        counts += (len(one), len(other), len(one & other), 1)
+    return Changes(*map(int, counts))
+
+
+def grown(read: Bundle, task: Tagging, head: AddedHead, *, graph: bytes | None = None) -> Bundle:
+    """The bundle with one more head, behind the others."""
+    first = max(place.end for place in read.places.values() if place.output == bundle_graph.LOGITS)
+    return replace(
+        read,
+        graph=bundle_graph.with_head(graph or read.graph, head),
+        tasks=(*read.tasks, task),
+        places={**read.places, task.name: Place(bundle_graph.LOGITS, first, first + head.labels)},
+        temperatures={**read.temperatures, task.name: 1.0},
+    )
+
+
+def tune(
+    read: Bundle,
+    task: Tagging,
+    head: AddedHead,
+    examples: Sequence[Example],
+    development: Sequence[Document],
+    *,
+    before: Sequence[Document],
+    score: Callable[[Annotator], float],
+    added: frozenset[str],
+    folder: Path,
+    tolerance: float = TOLERANCE,
+    settings: Loop | None = None,
+    threads: int | None = None,
+    listen: Callable[[str], None] = lambda _: None,
+) -> Tuned:
+    """Tune the encoder of a bundle for a head that was trained on it as it is.
+
+    `before` are the development documents as the bundle without any new head annotates them, `added` the names of all heads that are new since. A folder with a checkpoint is gone on with.
+    """
+    chosen = settings or loop_settings()
+    if chosen.threads:
+        torch.set_num_threads(chosen.threads)
+    encoder = GraphEncoder(read.graph, moving=MOVING)
+    new = MixedHead.of(head)
+    model = Model(encoder, {task.name: new, OLD: GraphHeads(read.graph)})
+    bare = [task.bare(document) for document in development]
+
+    def judged() -> tuple[Bundle, float, Changes]:
+        made = grown(read, task, new.added(), graph=encoder.written(read.graph))
+        annotator = annotator_of(made, threads=threads)
+        return made, score(annotator), changes(before, annotator.annotate(bare), without=added)
+
+    def evaluate() -> float:
+        _, f1, changed = judged()
+        listen(f"light tuning, epoch {run.progress.epoch + 1}: {_told(f1, changed)}")
+        return f1
+
+    def journal(event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["batch"]:
+            listen(f"light tuning: step {event['step']:,} of {event['total']:,}")
+
+    folder.mkdir(parents=True, exist_ok=True)
+    run = loop.LoopInputs(
+        folder,
+        model,
+        plan(read, task),
+        chosen,
+        with_old_outputs(read, examples, threads=threads),
+        read.specials,
+        evaluate,
+        journal,
+        patience=PATIENCE,
+        report_every=30.0,
+    )
+    begun = {name: value.clone() for name, value in model.state_dict().items()}
+    loop.train(run)
+    ended = load_file(folder / WEIGHTS)
+    for part in PARTS:
+        model.load_state_dict({name: torch.lerp(begun[name], ended[name], part) for name in begun})
+        made, f1, changed = judged()
+        listen(f"light tuning, {100 * part:g} % of the way: {_told(f1, changed)}")
+        tuned = Tuned(made, Outcome(f1, part, changed, tolerance))
+        if tuned.outcome.held:
+            break
+    return tuned
+
+
+def _told(f1: float, changed: Changes) -> str:
+    return f"development F1 {100 * f1:.2f}, {100 * changed.share:.1f} % of the old answers changed"
+
+
+def loop_settings(**settings: Any) -> Loop:
+    """The loop of light tuning. Whole numbers of int8 need fp32."""
+    usual = {
+        "epochs": EPOCHS,
+        "batch_tokens": BATCH_TOKENS,
+        "learning_rate": LEARNING_RATE,
+        "head_learning_rate": HEAD_LEARNING_RATE,
+        "weight_decay": 0.0,
+        "precision": "fp32",
+    }
+    return Loop.model_validate(usual | settings)
+
+
+def plan(read: Bundle, task: Tagging) -> Plan:
+    """The new head learns its labels, the encoder with it, and the old heads hold the encoder where they need it."""
+    places = sorted(read.places.values(), key=lambda place: place.begin)
+    groups = [(place.begin, place.end) for place in places if place.output == bundle_graph.LOGITS]
+    objectives = (
+        Objective("cross-entropy", task.name),
+        Objective("kl-divergence", OLD, HOLD, "teacher", {"groups": groups}),
+    )
+    return Plan(Draw(), objectives, moving=("encoder.", f"heads.{task.name}."), mean="heads")
+
+
+def with_old_outputs(read: Bundle, examples: Sequence[Example], *, threads: int | None = None) -> list[Example]:
+    """The examples with what the bundle's heads say about each word, as it is."""
+    session = annotator_of(read, threads=threads).session
+    places = sorted((place.begin, name) for name, place in read.places.items() if place.output == bundle_graph.LOGITS)
+    made = list(examples)
+    for batch in pack([one.input for one in examples], specials=read.specials, budget=BUDGET):
+        outputs = session.run(batch)
+        rows = np.concatenate([outputs[name] for _, name in places], axis=1)
+        for index, logits in zip(batch.windows.tolist(), split(rows, "word", batch), strict=True):
+            labels = {**made[index].labels, taught(OLD): Labels("word", logits)}
+            made[index] = replace(made[index], labels=labels)
+    return made
