@@ -248,7 +248,7 @@ def compare(size: models.Size, examples: Sequence[Example], *, budget: int, roun
             if turn:  # the first round warms up
                 spent[name].append(seconds)
     best = max(
-        peak.best_rate(_product(shape, bf16=bf16), operations=2.0 * float(np.prod(shape)), seconds=0.5)
+        peak.best_rate(product(shape, bf16=bf16), operations=2.0 * float(np.prod(shape)), seconds=0.5)
         for shape in peak.SHAPES
     )
     work = operations(size, examples)
@@ -266,7 +266,8 @@ def compare(size: models.Size, examples: Sequence[Example], *, budget: int, roun
     )
 
 
-def _product(shape: tuple[int, int, int], *, bf16: bool) -> Any:
+def product(shape: tuple[int, int, int], *, bf16: bool) -> Any:
+    """A matrix product of that shape, to be timed."""
     kind_ = torch.bfloat16 if bf16 else torch.float32
     one, other = torch.randn(shape[0], shape[1], dtype=kind_), torch.randn(shape[1], shape[2], dtype=kind_)
     return lambda: one @ other

@@ -71,6 +71,18 @@ def test_ctrl_c_says_how_to_go_on(
     assert said.out == "stopped/encoder\n"
 
 
+def test_recipes_are_listed_shown_and_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert biomux(["recipes", "list"]) == 0
+    assert "c/tiny\tbiomux pretrain\t\tTinyBioBERT: " in capsys.readouterr().out
+    assert biomux(["recipes", "show", "c/tiny"]) == 0
+    assert capsys.readouterr().out.startswith("# biomux pretrain c/tiny ")
+    assert biomux(["recipes", "copy", "c/tiny"]) == 0
+    assert "next, biomux pretrain tiny.yaml" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -291,6 +291,9 @@ def test_teachers_that_cannot_teach_are_refused(place: Path, tmp_path: Path) -> 
         pretrain.start(_recipe(place, distil=distil), tmp_path / "one")
     trimmed = {"name": str(place / "encoder"), "limit": 30, "vocabulary": {"kind": "trim"}}
     recipe = _recipe(place, distil=_distil(place), model={"encoder": trimmed})
+    with pytest.raises(TrainingError, match="BX401"):
+        pretrain.start(_recipe(place, distil=_distil(place, teacher=str(tmp_path / "none"))), tmp_path / "three")
+    assert not (tmp_path / "three").exists()
     with pytest.raises(TrainingError, match=r"BX551.*another vocabulary"):
         pretrain.start(recipe, tmp_path / "two")
 

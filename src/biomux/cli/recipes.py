@@ -27,7 +27,7 @@ def _group() -> None:
 
 @app.command("list")
 def list_() -> None:
-    """List the recipes that come with Biomux, by paper, then the studies that compare them.
+    """List the recipes that come with Biomux, by paper, those of pre-training, and the studies that compare them.
 
     Example:
 
@@ -82,11 +82,12 @@ def copy(
 
 def _commands() -> dict[str, str]:
     """Every name that comes with Biomux, with the command that runs it."""
-    from biomux.recipes import read
+    from biomux.recipes import pretraining, read
     from biomux.studies import schema
 
     return {
         **dict.fromkeys(read.names(), "train"),
+        **dict.fromkeys(pretraining.names(), "pretrain"),
         **dict.fromkeys(schema.names("studies"), "study"),
         **dict.fromkeys(schema.names("transfers"), "transfer"),
     }
@@ -94,10 +95,12 @@ def _commands() -> dict[str, str]:
 
 def _source(name: str) -> str:
     """The text of a recipe or study, by name or file; an unknown name is told with its nearest neighbour."""
-    from biomux.recipes import read
+    from biomux.recipes import pretraining, read
     from biomux.studies import schema
 
     known = _commands()
+    if known.get(name) == "pretrain":
+        return pretraining.source(name)[0]
     if known.get(name) == "study":
         return schema.source(name, "studies")[0]
     if known.get(name) == "transfer":

@@ -98,12 +98,14 @@ def start(
     """Pre-train into a folder; one with an unfinished run of the same recipe is gone on with."""
     place = device.choose(recipe.loop.device)
     precision.choose(recipe.loop.precision, place)
-    PlainText(recipe.text).check()
+    text = PlainText(recipe.text)
+    text.check()
+    begun = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
     with joined(accumulate=recipe.loop.accumulate, device=place) as processes, _claimed(recipe, folder, processes):
         journal = runs.journal_of(folder, listen) if processes.first else runs.silent
         journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
         try:
-            return _run(recipe, folder, place, journal, processes, report_every)
+            return _run(recipe, folder, begun, place, journal, processes, report_every)
         except BiomuxError as error:
             journal({"event": "failed", "code": error.code, "error": str(error)})
             raise
@@ -124,6 +126,7 @@ def resumed(folder: Path) -> Pretraining:
 def _run(
     recipe: Pretraining,
     folder: Path,
+    begun: dict[str, Any],
     place: torch.device,
     journal: Callable[[dict[str, Any]], None],
     processes: Processes,
@@ -132,11 +135,6 @@ def _run(
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
     text = PlainText(recipe.text)
-    begun: dict[str, Any] = {
-        "recipe": recipe.training(),
-        "text": text.checksum(),
-        "teacher": distil.checksum(recipe.distil),
-    }
     built = _restored(folder, begun)
     fresh = built is None
     built = built or build(recipe, text)
