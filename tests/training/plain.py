@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def encoder(folder: Path, *, layers: int = 2, width: int = 32, seed: int = 4) -> Path:
+def encoder(folder: Path, *, layers: int = 2, width: int = 32, seed: int = 4, heads: int = 4) -> Path:
     torch.manual_seed(seed)
-    described = tiny.config(layers=layers, width=width)
+    described = tiny.config(layers=layers, width=width) | {"num_attention_heads": heads}
     described.pop("model_type")
     model = BertForMaskedLM(BertConfig(**described))
     torch.nn.init.normal_(model.cls.predictions.bias, std=0.5)

@@ -343,6 +343,56 @@ def test_a_new_vocabulary_is_trained_and_what_it_saves_is_told(place: Path, tmp_
     assert len(loaded.embeddings) == tokenizer.get_vocab_size() == told["tokens_after"]
 
 
+LOSSES = {
+    "c/bio-distil": {"words"},
+    "c/bio-tiny": {"words"},
+    "c/bio-mobile": {"words"},
+    "c/distil": {"words", "words@teacher", "hidden-cosine"},
+    "c/tiny": {"words@teacher", "hidden-mse", "attention-mse"},
+    "c/compact": {"words", "words@teacher", "hidden-cosine", "attention-kl"},
+}
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An encoder of BioBERT's depth and heads."""
+    return plain.encoder(tmp_path_factory.mktemp("deep") / "encoder", layers=12, width=48, heads=12)
+
+
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_recipe_of_paper_c_learns_what_the_paper_names(
+    place: Path, deep: Path, tmp_path: Path, name: str, small: bool
+) -> None:
+    assert set(pretraining.names()) == set(LOSSES)
+    settings = [
+        f"model.encoder.name={deep}",
+        "model.encoder.limit=30",
+        "text.format=lines",
+        "text.held_out=0.1",
+        "loop.steps=1",
+        "loop.accumulate=1",
+        "loop.batch_tokens=128",
+    ]
+    if "@teacher" in " ".join(LOSSES[name]):
+        settings.append(f"distil.teacher={deep}")
+    recipe = pretraining.read(name, texts=[str(place / "text.txt")], settings=settings, small=small)
+    pretrain.start(recipe, tmp_path / "run")
+    (told,) = events(tmp_path / "run", "step")
+    layers = {"c/distil": 6, "c/tiny": 4, "c/compact": 6}.get(name, 0) if not small else 3
+    assert {one.partition(" ")[0] for one in told["losses"]} == LOSSES[name]
+    if name == "c/tiny":
+        assert len(told["losses"]) == 2 + 2 * layers
+        assert f"attention-mse {layers}-12" in told["losses"]
+        assert "hidden-mse 0-0" in told["losses"]
+    elif name == "c/compact":
+        assert len(told["losses"]) == 2 + 2 * layers
+        assert f"hidden-cosine 1-{2}" in told["losses"]
+    elif name == "c/distil":
+        assert f"hidden-cosine {layers}-12" in told["losses"]
+    assert (tmp_path / "run" / "encoder" / "model.safetensors").is_file()
+
+
 def test_shipped_recipes_are_whole(tmp_path: Path) -> None:
     """Every recipe and its small variant can be read; the text is the user's."""
     for name in pretraining.names():

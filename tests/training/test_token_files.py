@@ -115,7 +115,7 @@ def test_the_size_told_beforehand_is_about_right(tmp_path: Path) -> None:
             stream.write(tiny.text(40, seed=at) + "\n")
     _, _, about, told = _kept(tmp_path, _text(file))
     number, unit = told[0].split("about ")[1].split()[:2]
-    size = float(number) * {"KB": 1e3, "MB": 1e6}[unit]
+    size = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
     assert size == pytest.approx(2 * (about.tokens + about.held_out_tokens), rel=0.2)
 
 

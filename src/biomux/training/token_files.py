@@ -306,7 +306,7 @@ def _bytes(number: float) -> str:
     >>> _bytes(44_600_000), _bytes(900)
     ('44.6 MB', '900 bytes')
     """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= size:
             return f"{number / size:,.1f} {unit}"
     return f"{number:,.0f} bytes"
