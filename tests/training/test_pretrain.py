@@ -231,8 +231,16 @@ def test_two_processes_do_what_one_does_with_a_teacher(place: Path, tmp_path: Pa
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
     environment["MASTER_PORT"] = str(_free_port())
     command = [sys.executable, "-c", TWO, str(tmp_path / "recipe.yaml"), str(tmp_path / "two" / "run")]
-    both = [subprocess.Popen(command, env={**environment, "RANK": str(rank)}) for rank in range(2)]
-    assert [one.wait(300) for one in both] == [0, 0]
+    both = [
+        subprocess.Popen(command, env={**environment, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
+        for rank in range(2)
+    ]
+    try:
+        said = [process.communicate(timeout=600)[1] for process in both]
+    finally:
+        for process in both:
+            process.kill()
+    assert [process.returncode for process in both] == [0, 0], said
     one, two = (load_file(tmp_path / name / "run" / "model.safetensors") for name in ("one", "two"))
     for name in one:
         torch.testing.assert_close(two[name], one[name], atol=2e-5, rtol=1e-4)
