@@ -51,7 +51,7 @@ COMMANDS: dict[str, Command] = {
     "formats": Command("biomux.cli.formats", "List the formats that can be read and written."),
     "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),
     "init": Command("biomux.cli.init", "Write a recipe for data of your own."),
-    "recipes": Command("biomux.cli.recipes", "List, show and copy the recipes and studies that come with Biomux."),
+    "recipes": Command("biomux.cli.recipes", "List, show and copy Biomux's recipes and studies."),
     "train": Command("biomux.cli.train", "Train a model from a recipe, or on data of your own."),
     "pretrain": Command("biomux.cli.pretrain", "Pre-train or distil an encoder on plain text."),
     "suggest": Command("biomux.cli.suggest", "Suggest the documents most worth annotating next."),

@@ -16,7 +16,7 @@ _NAME = typer.Argument(help="Name of a recipe or study; `biomux recipes list` sh
 
 @app.callback()
 def _group() -> None:
-    """List, show and copy the recipes and studies that come with Biomux.
+    """List, show and copy Biomux's recipes and studies.
 
     Examples:
 
