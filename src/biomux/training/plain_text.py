@@ -11,7 +11,7 @@ from biomux import formats
 from biomux.errors import TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from biomux.recipes.pretraining import TextSettings
 
@@ -77,8 +77,8 @@ class PlainText:
                             digest.update(data)
         return digest.hexdigest()
 
-    def sample(self) -> tuple[list[str], int, int]:
-        """The first texts, the bytes that they take as stored, and the bytes of all files."""
+    def sample(self, *, on_hint: Callable[[str], None] = lambda _: None) -> tuple[list[str], int, int]:
+        """The first texts, the bytes that they take as stored, and the bytes of all files. `on_hint` is told if lines look like documents, and are not read so."""
         total = sum(formats.stored_size(path) for where in self.settings.files for path in formats.files(where))
         source = next(iter(formats.sources(self.settings.files[0])))
         opened: list[BinaryIO] = []
@@ -89,6 +89,7 @@ class PlainText:
 
         texts, size = [], 0
         reads = self._reads()
+        reads.on_hint = lambda said: on_hint(said.replace("--from lines", "text.format=lines"))
         found = reads.format_of(source)
         options = reads.options_of(found, alone=False)
         for document in found.read(replace(source, open=watched), on_error=formats.stop, **options):

@@ -199,7 +199,7 @@ def _write(
     listen: Callable[[str], None],
 ) -> About:
     small = tokenizer.get_vocab_size() <= SMALL
-    some, stored, total = text.sample()
+    some, stored, total = text.sample(on_hint=listen)
     ratio = sum(len(one) for one in _split(tokenizer, some, separator, small)) / stored
     size = ratio * total * (2 if small else 4)
     listen(f"splitting {_bytes(total)} of files into tokens: about {_bytes(size)} in {folder}")
