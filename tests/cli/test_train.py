@@ -87,6 +87,18 @@ def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_counts_the_steps_that_a_recipe_names(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.setattr("biomux.training.time_estimate.MEASURE", 0.1)
+    assert biomux(["train", "recipe.yaml", "--dry-run", "--corpora", "corpora", "--set", "loop.steps=13"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    steps = [int(row[1]) for row in rows if len(row) == 3 and row[0].isdigit()]
+    assert sum(steps) == 13
+    assert steps[-1] <= steps[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
