@@ -47,7 +47,8 @@ def compare(recipe: str, given: argparse.Namespace) -> dict[str, Any]:
     bare = [replace(one, spans=(), relations=()) for one in islice(formats.read(given.texts), given.number)]
     told: dict[str, Any] = {"split": split, "documents": len(gold), "texts": len(bare), "seed": chosen.loop.seed}
     with tempfile.TemporaryDirectory() as folder:
-        for choice in (Choice("frozen"), Choice("light", given.tolerance / 100)):
+        ways = [one for one in (Choice("frozen"), Choice("light", given.tolerance / 100)) if one.way in given.ways]
+        for choice in ways:
             place, busy = Path(folder) / choice.way, time.process_time()
             try:
                 found = add(chosen, given.bundle, place, choice=choice, directory=given.corpora, listen=print)
@@ -110,6 +111,7 @@ def main() -> None:
     parser.add_argument("--texts", required=True)
     parser.add_argument("--number", type=int, default=500)
     parser.add_argument("--tolerance", type=float, default=100 * TOLERANCE, help="per cent")
+    parser.add_argument("--ways", nargs="*", choices=["frozen", "light"], default=["frozen", "light"])
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--encoder", action="append", default=[], help="train alone from this encoder too; repeatable")
     parser.add_argument("--corpora", type=Path)

@@ -42,12 +42,11 @@ OLD = "_old"
 """All heads that were there, side by side; no task can have this name."""
 MOVING = ("encoder.layer.",)
 """What learns beside the new head: all layers, without the embeddings."""
-EPOCHS = 5
-PATIENCE = 3
-BATCH_TOKENS = 512
-LEARNING_RATE = 1.5e-4
+EPOCHS = 3
+BATCH_TOKENS = 1024
+LEARNING_RATE = 1e-4
 HEAD_LEARNING_RATE = 5e-4
-HOLD = 5.0
+HOLD = 1.0
 """The weight of the old heads' divergence beside the new head's loss."""
 TOLERANCE = 0.03
 """The share of old answers that may change, unless another is asked for."""
@@ -190,7 +189,6 @@ def tune(
         read.specials,
         evaluate,
         journal,
-        patience=PATIENCE,
         report_every=30.0,
     )
     begun = {name: value.clone() for name, value in model.state_dict().items()}
