@@ -44,6 +44,20 @@ def test_json_lines_have_relations_and_classes_with_score_and_head(
     assert " labels: " in err
 
 
+def test_pairs_too_far_apart_to_be_asked_about_are_counted(
+    annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    text = f"{TEXT} Then {TEXT}"
+    told = "too far apart for the relation heads, so not asked about: 2 pairs of entities\n"
+    assert annotate(text) == 0
+    assert told in capsys.readouterr().err
+    assert annotate(text, "--tasks", "entities,classes") == 0
+    assert "too far apart" not in capsys.readouterr().err
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    assert annotate(tmp_path / "in.txt", "-o", f"{tmp_path}/out/", "--format", "jsonl") == 0
+    assert told in capsys.readouterr().err
+
+
 def test_only_what_is_asked_for_is_found(annotate: Annotate, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(TEXT, "--tasks", "classes") == 0
     out, err = capsys.readouterr()

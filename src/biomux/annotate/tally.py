@@ -10,6 +10,8 @@ from biomux.engine import coverage
 from biomux.engine.pairs import UNREAD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from biomux.document import Document
 
 
@@ -30,9 +32,11 @@ class JobTally:
     labels: Counter[str] = field(default_factory=Counter)
     cut: int = 0
     """Pairs of texts that were not read to the end."""
+    too_far_apart: int = 0
+    """Pairs of entities that no relation head was asked about."""
 
-    def add(self, document: Document) -> None:
-        """Count an annotated document."""
+    def add(self, document: Document, *, too_far_apart: Callable[[Document], int] | None = None) -> None:
+        """Count an annotated document. `too_far_apart` is what the annotator counts such pairs with."""
         words = document.text.split()
         characters = sum(map(len, words))
         self.documents += 1
@@ -43,6 +47,8 @@ class JobTally:
         self.relations.update(relation.type for relation in document.relations if relation.head is not None)
         self.labels.update(label.name for label in document.labels if label.head is not None)
         self.cut += UNREAD in document.metadata
+        if too_far_apart is not None:
+            self.too_far_apart += too_far_apart(document)
 
     def __add__(self, other: JobTally) -> JobTally:
         return JobTally(
@@ -55,6 +61,7 @@ class JobTally:
             self.relations + other.relations,
             self.labels + other.labels,
             self.cut + other.cut,
+            self.too_far_apart + other.too_far_apart,
         )
 
     @property
@@ -73,6 +80,7 @@ class JobTally:
             "entities": dict(sorted(self.entities.items())),
             **{name: dict(sorted(counts.items())) for name, counts in self._others().items() if counts},
             **({"cut": self.cut} if self.cut else {}),
+            **({"too_far_apart": self.too_far_apart} if self.too_far_apart else {}),
         }
 
     def _others(self) -> dict[str, Counter[str]]:

@@ -74,8 +74,9 @@ def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | No
     read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl", on_error=failures)
     annotator = replace(_annotator(work.settings, work.threads), on_read=on_read)
     annotated = _fitting(list(work.settings.annotate(annotator, read, on_error=failures.add)), work.goal, failures)
+    too_far_apart = annotator.too_far_apart(work.settings.query)
     for document in annotated:
-        tally.add(document)
+        tally.add(document, too_far_apart=too_far_apart)
     failed = (*part.failures, *failures.take())
     tally.failed = len(failed)
     path = store.place(work.folder) / f"{part.name}{work.suffix}"

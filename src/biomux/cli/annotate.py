@@ -312,6 +312,7 @@ def stream(
     if query.precision is not None and query.types is None:
         imprecise = annotator.imprecise(query.precision, heads=query.heads, tasks=query.tasks)
         _tell_imprecise(imprecise, query.precision)
+    too_far_apart = annotator.too_far_apart(query)
     begun = time.perf_counter()
 
     def annotated() -> Iterator[Document]:
@@ -319,7 +320,7 @@ def stream(
             if written and (refused := formats.refusal([document], written)):
                 failures(refused)
                 continue
-            tally.add(document)
+            tally.add(document, too_far_apart=too_far_apart)
             yield document
 
     writer(annotated())
@@ -485,6 +486,10 @@ def tell(
         if counts:
             listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
             note(f"{count_of(counts.total(), what)}: {listed}")
+    if tally.too_far_apart:
+        note(
+            f"too far apart for the relation heads, so not asked about: {count_of(tally.too_far_apart, 'pair of entities', 'pairs of entities')}"
+        )
     if tally.cut:
         note(f"longer than the model reads, so not read to the end: {count_of(tally.cut, 'pair')}")
     if unwritten:

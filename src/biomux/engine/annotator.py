@@ -179,6 +179,15 @@ class Annotator:
         chosen = self._resolved(Query(heads=heads, precision=precision, tasks=tasks))
         return chosen.left_out + (chosen.asked.left_out if chosen.asked else ())
 
+    def too_far_apart(self, query: Query) -> Callable[[Document], int] | None:
+        """A function that counts the pairs of entities in an annotated document that no relation head was asked about, since they stand too far apart.
+
+        None if the query asks for no relations.
+        """
+        asked = self._resolved(query).asked
+        counting = [task.too_far_apart for task in (asked.others if asked else ()) if hasattr(task, "too_far_apart")]
+        return (lambda document: sum(count(document) for count in counting)) if counting else None
+
     def _resolved(self, query: Query) -> ResolvedQuery:
         curves = self.curves or {}
         own = [name for task in self.tasks for name in task.types]

@@ -179,6 +179,20 @@ class Relations:
 
     def _pairs(self, document: Document, counts: Counter[str]) -> Iterator[tuple[Range, list[Pair]]]:
         """The pairs of each sentence, or of sentences near each other, that have any: (first, second) by type, by place where both types fit both."""
+        parts, inside = self._by_sentence(document, counts)
+        for here, part in enumerate(parts):
+            for there in range(here, min(here + self.distance + 1, len(parts))):
+                pairs = [pair for one in self._candidates(inside[here], inside[there]) if (pair := self._ordered(*one))]
+                if pairs:
+                    yield (part[0], parts[there][1]), pairs
+        counts["pairs of mentions too far apart"] += self._far_apart(inside)
+
+    def too_far_apart(self, document: Document) -> int:
+        """How many pairs of a document's mentions have the right types but stand more than `distance` sentences apart, so that nothing is said of them."""
+        return self._far_apart(self._by_sentence(document, Counter())[1])
+
+    def _by_sentence(self, document: Document, counts: Counter[str]) -> tuple[Sequence[Range], list[list[Span]]]:
+        """The sentences, and the mentions in each that may be arguments."""
         parts = sentences.of(document)
         usable = [span for span in dict.fromkeys(document.spans) if any(self._fits(span, one) for one in self._ends)]
         inside: list[list[Span]] = [[] for _ in parts]
@@ -190,12 +204,7 @@ class Relations:
                 inside[at].append(span)
             else:
                 counts["mentions that no sentence holds"] += 1
-        for here, part in enumerate(parts):
-            for there in range(here, min(here + self.distance + 1, len(parts))):
-                pairs = [pair for one in self._candidates(inside[here], inside[there]) if (pair := self._ordered(*one))]
-                if pairs:
-                    yield (part[0], parts[there][1]), pairs
-        counts["pairs of mentions too far apart"] += self._far_apart(inside)
+        return parts, inside
 
     def _candidates(self, left: list[Span], right: list[Span]) -> Iterator[Pair]:
         if left is not right:
