@@ -322,13 +322,14 @@ def test_what_was_stopped_goes_on_to_the_same_bundle(
 
 
 def test_a_second_head_is_tuned_onto_a_bundle_that_was_tuned(place: Path, today: Path) -> None:
+    """It has a name that torch's modules have too."""
     choice = Choice("light", 1.0)
     add(recipe(), str(today), place / "one", choice=choice)
     raw = yaml.safe_load(Path("tools.yaml").read_text())
-    raw["tasks"] = {"more": {**raw["tasks"]["tools"], "rename": {"tool": "thing"}}}
+    raw["tasks"] = {"buffers": {**raw["tasks"]["tools"], "rename": {"tool": "thing"}}}
     Path("tools.yaml").write_text(yaml.safe_dump(raw))
     add(recipe(), str(place / "one"), place / "two", choice=choice)
-    assert {"tools", "more"} < set(biomux.load(place / "two").heads)
+    assert {"tools", "buffers"} < set(biomux.load(place / "two").heads)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from biomux.tasks.tagging import Tagging
     from biomux.training.bundle_graph import AddedHead
 
-OLD = "_old"
-"""All heads that were there, side by side; no task can have this name."""
+NEW, OLD = "_new", "_old"
+"""The head that is added, whatever its task is called, and all heads that were there, side by side."""
 MOVING = ("encoder.layer.",)
 """What learns beside the new head: all layers, without the embeddings."""
 EPOCHS = 3
@@ -162,7 +162,7 @@ def tune(
         torch.set_num_threads(chosen.threads)
     encoder = GraphEncoder(read.graph, moving=MOVING)
     new = MixedHead.of(head)
-    model = Model(encoder, {task.name: new, OLD: GraphHeads(read.graph)})
+    model = Model(encoder, {NEW: new, OLD: GraphHeads(read.graph)})
     bare = [task.bare(document) for document in development]
 
     def judged() -> tuple[Bundle, float, Changes]:
@@ -183,9 +183,9 @@ def tune(
     run = loop.LoopInputs(
         folder,
         model,
-        plan(read, task),
+        plan(read),
         chosen,
-        with_old_outputs(read, examples, threads=threads),
+        taught_examples(read, task, examples, threads=threads),
         read.specials,
         evaluate,
         journal,
@@ -221,19 +221,21 @@ def loop_settings(**settings: Any) -> Loop:
     return Loop.model_validate(usual | settings)
 
 
-def plan(read: Bundle, task: Tagging) -> Plan:
+def plan(read: Bundle) -> Plan:
     """The new head learns its labels, the encoder with it, and the old heads hold the encoder where they need it."""
     places = sorted(read.places.values(), key=lambda place: place.begin)
     groups = [(place.begin, place.end) for place in places if place.output == bundle_graph.LOGITS]
     objectives = (
-        Objective("cross-entropy", task.name),
+        Objective("cross-entropy", NEW),
         Objective("kl-divergence", OLD, HOLD, "teacher", {"groups": groups}),
     )
-    return Plan(Draw(), objectives, moving=("encoder.", f"heads.{task.name}."), mean="heads")
+    return Plan(Draw(), objectives, moving=("encoder.", f"heads.{NEW}."), mean="heads")
 
 
-def with_old_outputs(read: Bundle, examples: Sequence[Example], *, threads: int | None = None) -> list[Example]:
-    """The examples with what the bundle's heads say about each word, as it is."""
+def taught_examples(
+    read: Bundle, task: Tagging, examples: Sequence[Example], *, threads: int | None = None
+) -> list[Example]:
+    """The examples with the new head's labels, and with what the bundle's heads say about each word, as it is."""
     session = annotator_of(read, threads=threads).session
     places = sorted((place.begin, name) for name, place in read.places.items() if place.output == bundle_graph.LOGITS)
     made = list(examples)
@@ -241,6 +243,6 @@ def with_old_outputs(read: Bundle, examples: Sequence[Example], *, threads: int 
         outputs = session.run(batch)
         rows = np.concatenate([outputs[name] for _, name in places], axis=1)
         for index, logits in zip(batch.windows.tolist(), split(rows, "word", batch), strict=True):
-            labels = {**made[index].labels, taught(OLD): Labels("word", logits)}
-            made[index] = replace(made[index], labels=labels)
+            known = {NEW: made[index].labels[task.name]} if task.name in made[index].labels else {}
+            made[index] = replace(made[index], labels={**known, taught(OLD): Labels("word", logits)})
     return made
