@@ -42,7 +42,8 @@ class GraphEncoder(nn.Module):
         self.moving = nn.ParameterDict()
         self._steps: dict[str, tuple[Tensor, int]] = {}
         self._constants: Values = {}
-        for name in {name for node in self._nodes for name in node.inputs if name in constants}:
+        names = (name for node in self._nodes for name in node.inputs if name in constants)
+        for name in dict.fromkeys(names):  # in the order of the graph: checkpoints know parameters by their place
             value, scale = constants[name], constants.get(name.removesuffix(".weight") + ".scale")
             fixed = _tensor(value)
             if not any(name.startswith(prefix) for prefix in moving) or name.endswith(".scale"):

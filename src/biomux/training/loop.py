@@ -146,6 +146,7 @@ def train(run: LoopInputs) -> TrainingProgress:
         return run.every_steps is not None and progress.step % run.every_steps == 0 and progress.judged < progress.step
 
     def judge() -> None:
+        _refuse_bad_weights(run)
         _judge(run, average)
         run.model.train()
 
@@ -306,7 +307,7 @@ def _not_a_number(run: LoopInputs, what: str) -> TrainingError:
 
 
 def _refuse_bad_weights(run: LoopInputs) -> None:
-    """A checkpoint that cannot be gone on from must not take the place of one that can."""
+    """Check that the weights are finite before they are scored, or overwrite the last good checkpoint."""
     for name, value in run.model.named_parameters():
         if value.requires_grad and not bool(torch.isfinite(value).all()):
             raise _not_a_number(run, f"a weight of {name!r} is not a number")
