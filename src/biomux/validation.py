@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
 
 OURS = ("Value error, ", "Assertion failed, ")
 """What pydantic puts before the messages of our own validators."""
+_MEMBER = re.compile(r"constrained-\w+$|(tuple|list|dict|literal|nullable|function-\w+)\[.*\]$")
+"""What pydantic calls the members of a union in a path: `tuple[str, ...]`. No key of ours."""
 
 
 def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """One sentence for each mistake in what should have been a model."""
     sentences = []
     for problem in error.errors():
-        path = [str(part) for part in problem["loc"]]
+        path = [str(part) for part in problem["loc"] if not _MEMBER.match(str(part))]
         if problem["type"] == "extra_forbidden":
             meant = nearest(path[-1], _keys(model, path[:-1]))
             message = "unknown key" + (f", did you mean {meant!r}?" if meant else "")

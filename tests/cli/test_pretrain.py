@@ -106,3 +106,81 @@ def test_mistakes_are_told_in_one_sentence(
     assert said in error
     assert error.count("\n") == 1
     assert sorted(path.name for path in place.iterdir()) == before
+
+
+def test_a_run_that_could_not_begin_is_begun_anew_with_a_mended_recipe(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.txt").write_text("one document alone\n")
+    arguments = ["pretrain", str(place / "recipe.yaml"), "one.txt", "--small", "--run", "run", "--set"]
+    assert biomux([*arguments, "text.held_out=0.5"]) == 2
+    assert "set text.held_out to 0" in capsys.readouterr().err
+    assert biomux([*arguments, "text.held_out=0"]) == 0
+    assert biomux([*arguments, "text.held_out=0", "--set", "loop.seed=5"]) == 2
+    assert "BX405: run: the folder already contains a run of another recipe" in capsys.readouterr().err
+    assert biomux(["train", str(place / "recipe.yaml"), "--run", "run"]) == 2
+
+
+def test_formats_are_named_by_the_setting(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0\1")
+    (tmp_path / "one.txt").write_text("a text\n")
+    arguments = ["pretrain", str(place / "recipe.yaml"), "--set", "text.format=null", "--run", "run"]
+    for files in (["picture.png"], ["one.txt", "picture.png"]):
+        assert biomux([*arguments, *files]) == 2
+        said = capsys.readouterr().err
+        assert "BX110: picture.png" in said
+        assert "name it with text.format" in said
+        assert "--from" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["pretrain", "a/mtl"],
+            "BX303: unknown recipe of pre-training 'a/mtl'; it is a recipe of `biomux train a/mtl`",
+        ),
+        (["train", "c/tiny"], "BX303: unknown recipe 'c/tiny'; it is a recipe of pre-training: biomux pretrain c/tiny"),
+        (["pretrain", "c/tiny", "--set", "text.held_out=1"], "text → held_out: input should be less than 1"),
+        (["pretrain", "c/tiny", "--set", "distil.map=foo"], "distil → map: input should be 'first', 'last'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_words_of_recipes(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert biomux(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_teacher_that_is_not_there_is_told_before_there_is_a_folder(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("{}")
+    for teacher, told in (
+        ("empty", "BX401: distil → teacher: cannot load the teacher 'empty'"),
+        ("file", "BX401: cannot load config.json of 'file': it is not a folder"),
+        ("runs/first/encoder", "there is no such folder; give the folder of an encoder, such as RUN/encoder"),
+    ):
+        distil = f"distil={{teacher: {teacher}, output: {{}}}}"
+        arguments = ["pretrain", str(place / "recipe.yaml"), str(place / "text.txt"), "--set", distil]
+        assert biomux(arguments) == 2
+        assert told in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_kinds_of_runs_do_not_share_a_folder(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for mark, other in (("recipe.yaml", "biomux train"), ("adding.json", "biomux train --with")):
+        (tmp_path / mark).write_text("{}")
+        assert biomux(["pretrain", str(place / "recipe.yaml"), str(place / "text.txt"), "--run", "."]) == 2
+        assert f"BX405: .: the folder already contains a run of `{other}`; name another" in capsys.readouterr().err
+        (tmp_path / mark).unlink()
+    assert not list(tmp_path.iterdir())

@@ -340,6 +340,34 @@ def test_a_second_head_is_tuned_onto_a_bundle_that_was_tuned(place: Path, today:
     assert {"tools", "buffers"} < set(biomux.load(place / "two").heads)
 
 
+def test_a_folder_that_cannot_be_used_is_told_before_anything_is_learned(
+    place: Path, today: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["train", "tools.yaml", "--with", str(today), "--run"]
+    assert command([*arguments, "done"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(frozen_head, "train", None)
+    Path("pretrained").mkdir()
+    Path("pretrained/pretraining.yaml").touch()
+    for folder, said in (
+        ("done", "BX004: done/bundle: already exists; name another folder with --run"),
+        ("tools.yaml", "BX405: tools.yaml: cannot create the folder: "),
+        ("tools.yaml/below", "BX405: tools.yaml/below: cannot create the folder: "),
+        ("pretrained", "BX405: pretrained: the folder already contains a run of `biomux pretrain`"),
+    ):
+        assert command([*arguments, folder]) == 2
+        assert said in capsys.readouterr().err
+    with monkeypatch.context() as patched:
+        patched.setattr("os.access", lambda *_: False)
+        assert command([*arguments, "closed"]) == 2
+    assert "BX405: closed: cannot create the folder: no permission to write to" in capsys.readouterr().err
+    assert command(["train", "tools.yaml", "--run", "done"]) == 2
+    assert "BX405: done: the folder already contains a run of `biomux train --with`" in capsys.readouterr().err
+    assert command(["train", "--resume", "done"]) == 0
+    assert "nothing to resume" in (told := capsys.readouterr()).err
+    assert told.out == "done/bundle\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -347,7 +375,7 @@ def test_a_second_head_is_tuned_onto_a_bundle_that_was_tuned(place: Path, today:
         (["--with", "default", "--tolerance", "2"], "--tolerance is for light tuning"),
         (["--with", "default", "--way", "frozen", "--tolerance", "2"], "--tolerance is for light tuning"),
         (["--with", "default", "--dry-run"], "cannot use --resume, --dry-run"),
-        (["--with", "default", "--way", "lite"], "--way"),
+        (["--with", "default", "--way", "lite"], "'--way': 'lite' is not one of"),
         (["--with", "nowhere", "--way", "best"], "nowhere"),
     ],
 )

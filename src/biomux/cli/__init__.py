@@ -174,7 +174,7 @@ def _tell(error: Exception) -> int:
     if hasattr(error, "format_message"):  # whatever typer finds wrong with a command line
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "biomux"
-        message = _needed(error) or error.format_message().strip().rstrip(".")
+        message = _needed(error) or error.format_message().strip().rstrip(".").replace("Value error, ", "")
         usage = UsageError("BX001", message[:1].lower() + message[1:], hint=f"see '{path} --help'")
         return _say(error_line(usage), 2)
     if isinstance(error, MemoryError):

@@ -179,10 +179,11 @@ def _go_on_adding(folder: Path, run: Path | None, settings: list[str], quick: bo
     from biomux.training import added_run
 
     asked = added_run.begun(folder)
-    if asked is None:
+    done = added_run.finished(folder)
+    if asked is None and not done:
         return False
     _refuse_other_settings(run, settings, quick)
-    if added_run.finished(folder):
+    if asked is None or done:
         note("nothing to resume: it is done")
         print(folder / added_run.BUNDLE)
     else:

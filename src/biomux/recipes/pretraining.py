@@ -10,12 +10,13 @@ from pydantic import Field, model_validator
 
 from biomux.errors import RecipeError, nearest
 from biomux.recipes import read as recipes
+from biomux.recipes import run_folder
 from biomux.recipes.schema import EncoderSettings, Loop, Positive, Section, Share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FILE = "pretraining.yaml"
+FILE = run_folder.PRETRAINING
 """The recipe in the folder of a pre-training run."""
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -172,6 +173,8 @@ def source(name: str) -> tuple[str, str]:
     if name not in shipped:
         meant = nearest(name, shipped)
         hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
+        if name in recipes.names():
+            hint = f"it is a recipe of `biomux train {name}`; for pre-training there are: {', '.join(shipped)}"
         raise RecipeError("BX303", f"unknown recipe of pre-training {name!r}", hint=hint)
     root = resources.files("biomux.recipes").joinpath("encoders")
     return root.joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name

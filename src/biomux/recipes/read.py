@@ -103,6 +103,8 @@ def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
         known = known or names()
         meant = nearest(name, known)
         hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(known)}"
+        if name in names("encoders"):
+            hint = f"it is a recipe of pre-training: biomux pretrain {name} TEXT"
         raise RecipeError("BX303", f"unknown recipe {name!r}", hint=hint)
     return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
 

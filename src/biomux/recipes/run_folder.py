@@ -27,6 +27,22 @@ MODEL = "model.json"
 SCORES = "scores.json"
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "model.safetensors"
+PRETRAINING = "pretraining.yaml"
+ADDED, ADDING = "added.json", "adding.json"
+KINDS = {"biomux train": (RECIPE,), "biomux pretrain": (PRETRAINING,), "biomux train --with": (ADDED, ADDING)}
+"""Command → the files by which a folder that it made is known."""
+
+
+def refuse_other_kind(folder: Path, command: str) -> None:
+    """Refuse a folder in which another command than this one has left its run: the two would overwrite each other's files."""
+    for other, marks in KINDS.items():
+        if other != command and any((folder / mark).exists() for mark in marks):
+            raise TrainingError(
+                "BX405",
+                f"the folder already contains a run of `{other}`",
+                where=str(folder),
+                hint="name another folder with --run",
+            )
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,16 @@ RUN/
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biomux.errors import TrainingError
+from biomux.errors import TrainingError, UsageError
 from biomux.recipes.read import check
+from biomux.recipes.run_folder import ADDED, ADDING, refuse_other_kind
 from biomux.training import example_cache, teachers
 from biomux.training.add_head import Added, Choice, add
 from biomux.training.encoders.from_bundle import folder_of
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from biomux.recipes.schema import Recipe
 
-BUNDLE, ADDED, ADDING, LIGHT = "bundle", "added.json", "adding.json", "light"
+BUNDLE, LIGHT = "bundle", "light"
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ def finished(folder: Path) -> bool:
 
 def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda _: None) -> Added:
     """Add the heads, or go on with it; a folder in which something else was begun is refused."""
+    refuse_other_kind(folder, "biomux train --with")
+    if (folder / BUNDLE).exists():
+        raise UsageError("BX004", "already exists", where=str(folder / BUNDLE), hint="name another folder with --run")
+    _refuse_unwritable(folder)
     before = _raw(folder)
     if before is not None and (changed := _difference(before, asked.to_json())):
         raise TrainingError(
@@ -103,6 +109,17 @@ def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda 
         write_json(folder / ADDED, found.to_json())
         shutil.rmtree(folder / LIGHT, ignore_errors=True)
     return found
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written before anything is learned for it."""
+    whole = folder.absolute()
+    there = next(one for one in (whole, *whole.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        said = f"{there} is not a folder" if not there.is_dir() else f"no permission to write to {there}"
+        raise TrainingError(
+            "BX405", f"cannot create the folder: {said}", where=str(folder), hint="name another with --run"
+        )
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:

@@ -109,6 +109,13 @@ def checksum(settings: DistilSettings | None) -> str | None:
     """A checksum of a teacher's weights and vocabulary; None without a teacher."""
     if settings is None:
         return None
+    if file_of(settings.teacher, "config.json") is None:
+        raise TrainingError(
+            "BX401",
+            f"cannot load the teacher {settings.teacher!r}: it has no config.json",
+            where="distil → teacher",
+            hint="give the folder of an encoder, such as RUN/encoder of a pre-training run, or a hub name where there is a network",
+        )
     digest = sha256()
     for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt"):
         file = file_of(settings.teacher, name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux import formats
-from biomux.errors import TrainingError
+from biomux.errors import FormatError, TrainingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -90,7 +91,8 @@ class PlainText:
         texts, size = [], 0
         reads = self._reads()
         reads.on_hint = lambda said: on_hint(said.replace("--from lines", "text.format=lines"))
-        found = reads.format_of(source)
+        with _in_words_of_recipes():
+            found = reads.format_of(source)
         options = reads.options_of(found, alone=False)
         for document in found.read(replace(source, open=watched), on_error=formats.stop, **options):
             texts.append(document.text)
@@ -111,5 +113,18 @@ class PlainText:
         """Each document's text, and what stands beside it in a pair, if anything does."""
         reads = self._reads()
         for where in files:
-            for document in reads.read(where):
-                yield document.text if document.pair is None else f"{document.text}\n\n{document.pair}"
+            with _in_words_of_recipes():
+                for document in reads.read(where):
+                    yield document.text if document.pair is None else f"{document.text}\n\n{document.pair}"
+
+
+@contextmanager
+def _in_words_of_recipes() -> Iterator[None]:
+    """Let an error name the setting where other commands have an option."""
+    try:
+        yield
+    except FormatError as error:
+        if "--from" not in (error.hint or ""):
+            raise
+        hint = (error.hint or "").replace("--from", "text.format")
+        raise FormatError(error.code, error.message, where=error.where, hint=hint) from None

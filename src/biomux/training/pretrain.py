@@ -352,10 +352,11 @@ def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
 
 @contextmanager
 def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterator[None]:
-    """The folder for this run alone, with its recipe in it."""
+    """The folder for this run alone, with its recipe in it. One in which nothing has been learned yet may be begun anew with another recipe, such as a mended one."""
     kept = folder / pretraining.FILE
-    other = (folder / run_folder.RECIPE).exists()
-    if other or (kept.exists() and _differs(kept, recipe)):
+    run_folder.refuse_other_kind(folder, "biomux pretrain")
+    learned = checkpoint.find(folder / "checkpoints" / "last") is not None or (folder / run_folder.WEIGHTS).exists()
+    if learned and kept.exists() and _differs(kept, recipe):
         raise TrainingError(
             "BX405",
             "the folder already contains a run of another recipe",
@@ -365,7 +366,10 @@ def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterato
     if not processes.first:
         yield
         return
-    with runs.owned(folder, kept, None if kept.exists() else recipe.model_dump(mode="json")):
+    current = learned and kept.exists()
+    with runs.owned(folder, kept, None if current else recipe.model_dump(mode="json")):
+        if not learned:
+            (folder / run_folder.SCORES).unlink(missing_ok=True)
         yield
 
 

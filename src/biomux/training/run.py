@@ -247,6 +247,7 @@ def writes() -> bool:
 def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
     """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
     kept = folder / run_folder.RECIPE
+    run_folder.refuse_other_kind(folder, "biomux train")
     if kept.exists() and RunFolder(folder).recipe.training() != recipe.training():
         raise TrainingError(
             "BX405",

@@ -70,6 +70,13 @@ def file_of(name: str, file: str) -> Path | None:
     folder = Path(name)
     if folder.is_dir():
         return folder / file if (folder / file).is_file() else None
+    if folder.is_file() or name.count("/") > 1 or name.startswith(("/", ".", "~")):  # no hub name
+        said = "it is not a folder" if folder.exists() else "there is no such folder"
+        raise TrainingError(
+            "BX401",
+            f"cannot load {file} of {name!r}: {said}",
+            hint="give the folder of an encoder, such as RUN/encoder of a pre-training run, or a hub name",
+        )
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
