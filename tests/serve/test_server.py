@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import json
 import os
 import shutil
@@ -18,6 +20,7 @@ from serving import Client, LostError, Reply, command, shipped
 from benchmarks.sockets import client_ports
 from biomux import cli
 from biomux.engine import load
+from biomux.serve import server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,3 +168,35 @@ def test_a_port_in_use_is_told(capfd: pytest.CaptureFixture[str]) -> None:
         taken.listen()
         assert cli.run(["serve", "--port", str(taken.getsockname()[1])]) == 2
     assert "BX812: cannot listen at 127.0.0.1:" in capfd.readouterr().err
+
+
+class Allocator:
+    """A C library that counts how often memory was given back."""
+
+    def __init__(self) -> None:
+        self.trims = 0
+
+    def malloc_trim(self, pad: int) -> int:
+        assert pad == 0
+        self.trims += 1
+        return 1
+
+
+def test_freed_memory_is_given_back_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    allocator = Allocator()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: allocator)
+    monkeypatch.setattr(server, "TRIM_SECONDS", 0.001)
+
+    async def some_of_them() -> None:
+        task = asyncio.create_task(server._give_back_memory())
+        while allocator.trims < 3:
+            await asyncio.sleep(0.001)
+        task.cancel()
+
+    asyncio.run(asyncio.wait_for(some_of_them(), 10))
+    assert allocator.trims >= 3
+
+
+def test_a_system_without_malloc_trim_serves_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    asyncio.run(asyncio.wait_for(server._give_back_memory(), 10))

@@ -30,8 +30,8 @@ BACKLOG = 1024
 LARGEST_HEAD = 64 * 1024
 """Bytes of a request's first line and headers."""
 
-M_ARENA_MAX = -8
-"""glibc's name for the parameter of `mallopt` that limits the number of heaps."""
+TRIM_SECONDS = 5.0
+"""Between two times that freed memory is given back to the system."""
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -58,7 +58,6 @@ def bind(settings: Settings) -> socket.socket:
 def run(settings: Settings, listening: socket.socket, *, on_start: Callable[[Service], None] | None = None) -> None:
     """Serve until a signal ends it."""
     _allow_many_files()
-    _share_heaps()
     service = Service(settings)
     listening.listen(BACKLOG)  # from here on nobody is refused, though the first may wait a moment
     if on_start is not None:
@@ -79,7 +78,11 @@ async def _serve(service: Service, listening: socket.socket) -> None:
     _on_signal(loop, "SIGTERM", server.stop)
     _on_signal(loop, "SIGINT", server.stop)
     _on_signal(loop, "SIGHUP", reload)
-    await server.serve()
+    trimming = loop.create_task(_give_back_memory())
+    try:
+        await server.serve()
+    finally:
+        trimming.cancel()
 
 
 class HttpServer:
@@ -155,14 +158,19 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _share_heaps() -> None:
-    """Let all threads of this process allocate from two heaps (glibc; elsewhere nothing changes).
+async def _give_back_memory() -> None:
+    """Hand freed pages back to the system every few seconds (glibc; elsewhere nothing happens).
 
-    By default glibc gives each thread a heap of its own. What a thread frees there is not used by the others, so under a long flood of requests,
-    whose bodies are allocated by one thread and freed by another, memory grew by 15 MB a minute although no more objects were alive. One heap for all
-    grows least, but threads wait for each other there: docs/explanation/performance.md has both.
+    glibc gives each thread a heap of its own. What a thread frees there is not used by the others, so under a long flood of requests, whose bodies are
+    allocated by one thread and freed by another, memory grew although no more objects were alive. One heap for all would not grow, but threads wait for
+    each other there: docs/explanation/performance.md has what each way costs.
     """
     import ctypes
 
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError, TypeError):
+        return
+    while True:
+        await asyncio.sleep(TRIM_SECONDS)
+        await asyncio.to_thread(trim, 0)
