@@ -146,7 +146,7 @@ def _room() -> Iterator[None]:
         raise UsageError(
             "BX002",
             f"cannot write a temporary file: {error.strerror or error}",
-            hint="make room in the temporary folder, or set TMPDIR to another one",
+            hint="free some space in the temporary folder, or set TMPDIR to another one",
         ) from error
 
 

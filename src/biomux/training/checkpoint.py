@@ -44,7 +44,7 @@ def save(
             "BX402",
             f"cannot save a checkpoint: {getattr(error, 'strerror', None) or error}",
             where=str(place),
-            hint="make room, then resume with `biomux train --resume`; the previous checkpoint is intact",
+            hint="free some disk space, then resume with `biomux train --resume`; the previous checkpoint is intact",
         ) from error
 
 
@@ -58,7 +58,7 @@ def save_model(place: Path, model: nn.Module) -> None:
             "BX402",
             f"cannot save the model: {getattr(error, 'strerror', None) or error}",
             where=str(place),
-            hint="make room, then resume with `biomux train --resume`",
+            hint="free some disk space, then resume with `biomux train --resume`",
         ) from error
 
 

@@ -61,6 +61,6 @@ def save(place: Path, encoder: nn.Module, head: nn.Module, tokenizer: Tokenizer,
             "BX402",
             f"cannot save the encoder: {error.strerror or error}",
             where=str(place),
-            hint="make room, then resume with `biomux pretrain --resume`",
+            hint="free some disk space, then resume with `biomux pretrain --resume`",
         ) from error
     return True

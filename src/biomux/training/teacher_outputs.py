@@ -23,8 +23,8 @@ import numpy as np
 from biomux.engine import parallel
 from biomux.engine.packing import pack
 from biomux.engine.planner import split
-from biomux.errors import TrainingError
-from biomux.files import InUseError, locked, whole_file
+from biomux.files import whole_file
+from biomux.training.disk_cache import filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,24 +81,13 @@ def kept(
 ) -> WordOutputs:
     """What a teacher's head says about the documents: from disk, or computed and kept."""
     folder = place / _key(task, documents, checksum)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
-            _fill(annotator, task, documents, folder, listen)
-    except InUseError:
-        raise TrainingError(
-            "BX405",
-            "another process is computing what this teacher says",
-            where=str(folder),
-            hint="wait until it has finished, then resume",
-        ) from None
-    except OSError as error:
-        raise TrainingError(
-            "BX402",
-            f"cannot keep what the teacher says: {error.strerror or error}",
-            where=str(folder),
-            hint="make room, then resume with `biomux train --resume`",
-        ) from error
+    with filling(
+        folder,
+        busy="another process is computing the outputs of this teacher",
+        failure="cannot save the teacher's outputs",
+        hint="free some disk space, then resume with `biomux train --resume`",
+    ):
+        _fill(annotator, task, documents, folder, listen)
     numbers = Counter(document.id for document in documents)
     places = {document.id: at for at, document in enumerate(documents) if numbers[document.id] == 1}
     words, starts = np.load(folder / "words.npy"), np.load(folder / "documents.npy")

@@ -20,9 +20,10 @@ import numpy as np
 from tokenizers import models
 
 from biomux.errors import TrainingError
-from biomux.files import InUseError, locked, whole_file
+from biomux.files import whole_file
 from biomux.tasks.examples import Example, ModelInput
 from biomux.text.tokens import SPACES, Tokens
+from biomux.training.disk_cache import filling
 from biomux.training.encoders.vocabulary import in_order
 
 if TYPE_CHECKING:
@@ -148,28 +149,17 @@ def kept(
     key = [VERSION, checksum, tokenizer.to_str(), separator, held if isinstance(held, float) else "files"]
     name = sha256(json.dumps([*key, seed if isinstance(held, float) and held else 0]).encode()).hexdigest()[:24]
     folder = place / name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        about = _about(folder)
-        if about is None:
-            with locked(folder):
-                about = _about(folder) or _write(text, tokenizer, folder, separator, seed, listen)
-        else:
-            listen(f"reading {about.tokens:,} tokens of {about.documents:,} documents from {folder}")
-    except InUseError:
-        raise TrainingError(
-            "BX405",
-            "another process is splitting this text into tokens",
-            where=str(folder),
-            hint="wait until it has finished, then resume",
-        ) from None
-    except OSError as error:
-        raise TrainingError(
-            "BX402",
-            f"cannot keep the tokens of the text: {error.strerror or error}",
-            where=str(folder),
-            hint="make room, then start again",
-        ) from error
+    about = _about(folder)
+    if about is None:
+        with filling(
+            folder,
+            busy="another process is splitting this text into tokens",
+            failure="cannot save the tokens of the text",
+            hint="free some disk space, then start again",
+        ):
+            about = _about(folder) or _write(text, tokenizer, folder, separator, seed, listen)
+    else:
+        listen(f"reading {about.tokens:,} tokens of {about.documents:,} documents from {folder}")
     _check(text, about)
     return _mapped(folder / "train.tokens", about), _mapped(folder / "held-out.tokens", about), about
 
