@@ -86,6 +86,25 @@ def test_int8_is_near(tmp_path: Path, recurrent: bool) -> None:
     assert np.corrcoef(expected.ravel(), found.ravel())[0, 1] > 0.99
 
 
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_vector_of_a_word_does_not_depend_on_the_words_beside_it(tmp_path: Path, precision: Precision) -> None:
+    described = {"kind": "lexical", "layers": 2, "lexical": {**SMALL, "width": 96, "vectors": vectors(tmp_path)}}
+    torch.manual_seed(1)
+    encoder: Any = ENCODERS["lexical"].make(schema.EncoderSettings.model_validate(described), SENTENCES).encoder.eval()
+    state = {name: value.numpy() for name, value in encoder.state_dict().items()}
+    head = taken_apart("x", HEADS["linear"](96, 5).eval(), "word")
+    written = graph.write(state, encoder.describe(), [head], precision=precision)
+    assert written.words is not None
+    tables = word_tables.of_graph(written.words, words_with_vectors(state)[0])
+    words = [*"ab", *{word for text in TEXTS for word in text.split()}, *("lorem" * size for size in range(1, 60))]
+    together = memory_of(tables)
+    wanted = together.take(np.array(together.numbers(words)))
+    for size in (1, 2, 3, 7):
+        memory = memory_of(tables)
+        parts = [memory.numbers(words[begin : begin + size]) for begin in range(0, len(words), size)]
+        assert np.array_equal(memory.take(np.concatenate(parts)), wanted)
+
+
 def test_words_are_those_of_the_file_without_what_no_token_has(tmp_path: Path) -> None:
     described = {"kind": "lexical", "lexical": {**SMALL, "vectors": vectors(tmp_path)}}
     made = ENCODERS["lexical"].make(schema.EncoderSettings.model_validate(described), SENTENCES)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     Run = Callable[[Mapping[str, NDArray[np.int64]]], Floats]
 
 AT_ONCE = 512
-"""Words that are computed together: those of like length, so that little is padded."""
+"""Words that are computed together."""
+LENGTHS = 16
+"""The n-grams of a word are padded to a multiple of this. Words are computed beside those of the same length only, and never alone: the runtime adds up
+in another order where there is other padding or a single row, and a word's vector must not depend on which words came with it."""
 ALWAYS = ("[PAD]", "[CLS]", "[SEP]")
 """What stands beside, before and after the words of a window, as numbers 0, 1 and 2."""
 
@@ -54,23 +57,25 @@ class WordVectors:
         vectors = np.array([vector_row(word, self._known) for word in words], dtype=np.int64)
         rows = np.stack([vectors, found.words, found.shapes], axis=1)
         starts = np.cumsum(found.sizes) - found.sizes
-        order = np.argsort(found.sizes, kind="stable")
-        made: list[Floats] = []
-        for begin in range(0, len(words), AT_ONCE):
-            chosen = order[begin : begin + AT_ONCE]
-            sizes = found.sizes[chosen]
-            places = np.arange(int(sizes.max()))[None, :]
-            inside = places < sizes[:, None]
-            grams = np.where(inside, starts[chosen][:, None] + places, 0)
-            feeds = {
-                "rows": rows[chosen],
-                "grams": np.where(inside, found.grams[grams], self._rows.grams),
-                "sizes": sizes[:, None],
-            }
-            made.append(self._run(feeds))
-        whole = np.concatenate(made)
-        result = np.empty_like(whole)
-        result[order] = whole
+        lengths = np.maximum(-(-found.sizes // LENGTHS), 1) * LENGTHS
+        parts: list[tuple[NDArray[np.intp], Floats]] = []
+        for length in np.unique(lengths).tolist():
+            members = np.flatnonzero(lengths == length)
+            for begin in range(0, len(members), AT_ONCE):
+                chosen = members[begin : begin + AT_ONCE]
+                twice = np.resize(chosen, max(len(chosen), 2))
+                sizes, places = found.sizes[twice], np.arange(length)[None, :]
+                inside = places < sizes[:, None]
+                grams = np.where(inside, starts[twice][:, None] + places, 0)
+                feeds = {
+                    "rows": rows[twice],
+                    "grams": np.where(inside, found.grams[grams], self._rows.grams),
+                    "sizes": sizes[:, None],
+                }
+                parts.append((chosen, self._run(feeds)[: len(chosen)]))
+        result = np.empty((len(words), parts[0][1].shape[1]), dtype=np.float32)
+        for chosen, computed in parts:
+            result[chosen] = computed
         return result
 
 
