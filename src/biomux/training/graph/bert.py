@@ -5,57 +5,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from biomux.training.graph import transformer
-from biomux.training.graph.encoded import Encoded, Family, floats
+from biomux.training.graph.encoded import Family, floats
 
 if TYPE_CHECKING:
     from biomux.training.graph.builder import Graph
-    from biomux.training.graph.encoded import Config, Pick, State
+    from biomux.training.graph.encoded import Config, Encoded, Pick, State
+
+
+MATRICES = ("attention.self", "attention.output.dense", "intermediate.dense", "output.dense")
 
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:
-    """Embeddings, then layers of attention and feed-forward; of the last one, after its attention, only the picked rows."""
-    epsilon, width, heads = float(config["layer_norm_eps"]), int(config["hidden_size"]), _heads(config)
-    hidden = _embed(graph, state, epsilon, segments=segments)
-    bias = transformer.mask_bias(graph)
-    earlier = []
-    for layer, names in enumerate(matrices(config)):
-        name = f"encoder.layer.{layer}"
-        parts = [f"{names[0]}.{part}" for part in ("query", "key", "value")]
-        mixed = transformer.projections(graph, hidden, state, parts, names[0], depth=width // heads)
-        context = transformer.attention(graph, mixed, bias, heads=heads, depth=width // heads)
-        earlier.append(hidden)
-        if layer == int(config["num_hidden_layers"]) - 1:
-            # From here on tokens no longer read each other.
-            context, hidden = pick(context, width), pick(hidden, width)
-        attended = transformer.dense(graph, context, state, names[1])
-        hidden = transformer.normalise(graph, attended, hidden, state, f"{name}.attention.output.LayerNorm", epsilon)
-        narrow = transformer.feed_forward(graph, hidden, state, names[2], names[3], config["hidden_act"])
-        hidden = transformer.normalise(graph, narrow, hidden, state, f"{name}.output.LayerNorm", epsilon)
-    return Encoded(hidden, tuple(earlier), width)
+    """Embeddings, then layers of attention and feed-forward."""
+    layers = transformer.Layers(
+        "encoder.layer",
+        number=int(config["num_hidden_layers"]),
+        width=int(config["hidden_size"]),
+        heads=int(config["num_attention_heads"]),
+        activation=config["hidden_act"],
+        epsilon=float(config["layer_norm_eps"]),
+        projections=("attention.self.query", "attention.self.key", "attention.self.value"),
+        matrices=MATRICES,
+        norms=("attention.output.LayerNorm", "output.LayerNorm"),
+    )
+    hidden = _embed(graph, state, layers.epsilon, segments=segments)
+    return layers.write(graph, hidden, transformer.mask_bias(graph), state, pick)
 
 
 def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
     """Of each layer: attention in, attention out, feed-forward in and out."""
-    names = ("attention.self", "attention.output.dense", "intermediate.dense", "output.dense")
-    return tuple(
-        tuple(f"encoder.layer.{layer}.{name}" for name in names) for layer in range(int(config["num_hidden_layers"]))
-    )
-
-
-def _heads(config: Config) -> int:
-    return int(config["num_attention_heads"])
+    return transformer.layer_names("encoder.layer", int(config["num_hidden_layers"]), MATRICES)
 
 
 def _embed(graph: Graph, state: State, epsilon: float, *, segments: bool) -> str:
     words = graph.table(floats(state, "embeddings.word_embeddings.weight"), transformer.WORDS, "ids")
-    kinds = floats(state, "embeddings.token_type_embeddings.weight")
-    positions = floats(state, "embeddings.position_embeddings.weight")
-    if segments:
-        kind = graph.add("Gather", graph.constant(kinds, "embeddings.segments"), "segments", axis=0)
-        words = graph.add("Add", words, kind)
-    else:
-        # Every token is of the first segment: its vector is the same everywhere and stands in the positions' table.
-        positions = positions + kinds[0]
+    words, positions = transformer.with_segments(graph, words, state, segments=segments)
     return transformer.normalise(
         graph, words, transformer.places(graph, positions), state, "embeddings.LayerNorm", epsilon
     )

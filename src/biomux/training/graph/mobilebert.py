@@ -86,13 +86,7 @@ def _embed(graph: Graph, state: State, config: Config, *, segments: bool) -> str
         words = graph.add("Concat", after, words, before, axis=-1)
     if config["trigram_input"] or size != int(config["hidden_size"]):
         words = transformer.dense(graph, words, state, "embeddings.embedding_transformation")
-    kinds = floats(state, "embeddings.token_type_embeddings.weight")
-    positions = floats(state, "embeddings.position_embeddings.weight")
-    if segments:
-        kind = graph.add("Gather", graph.constant(kinds, "embeddings.segments"), "segments", axis=0)
-        words = graph.add("Add", words, kind)
-    else:
-        positions = positions + kinds[0]
+    words, positions = transformer.with_segments(graph, words, state, segments=segments)
     placed = transformer.places(graph, positions)
     return _norm(graph, words, placed, state, config, "embeddings.LayerNorm", epsilon=EPSILON)
 

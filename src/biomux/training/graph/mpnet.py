@@ -9,13 +9,13 @@ import numpy as np
 from onnx import TensorProto
 
 from biomux.training.graph import transformer
-from biomux.training.graph.encoded import Encoded, Family, floats
+from biomux.training.graph.encoded import Family, floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.training.graph.builder import Graph
-    from biomux.training.graph.encoded import Config, Pick, State
+    from biomux.training.graph.encoded import Config, Encoded, Pick, State
 
 PADDING = 1
 """The token that has no position, whatever the tokenizer pads with."""
@@ -24,42 +24,35 @@ FARTHEST = 128
 """Distances from here on share a bucket."""
 
 
+MATRICES = ("attention.attn", "attention.attn.o", "intermediate.dense", "output.dense")
+
+
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
-    """Embeddings, then layers; of the last one, after its attention, only the picked rows."""
-    epsilon, width, heads = (
-        float(config["layer_norm_eps"]),
-        int(config["hidden_size"]),
-        int(config["num_attention_heads"]),
+    """Embeddings, then layers; all of them add the same bias to attention."""
+    layers = transformer.Layers(
+        "encoder.layer",
+        number=int(config["num_hidden_layers"]),
+        width=int(config["hidden_size"]),
+        heads=int(config["num_attention_heads"]),
+        activation=config["hidden_act"],
+        epsilon=float(config["layer_norm_eps"]),
+        projections=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+        matrices=MATRICES,
+        norms=("attention.LayerNorm", "output.LayerNorm"),
     )
     words = graph.table(floats(state, "embeddings.word_embeddings.weight"), transformer.WORDS, "ids")
     positions = floats(state, "embeddings.position_embeddings.weight")
     table = graph.constant(positions, transformer.PLACES)
     placed = graph.add("Gather", table, _positions(graph), axis=0)
-    hidden = transformer.normalise(graph, words, placed, state, "embeddings.LayerNorm", epsilon)
+    hidden = transformer.normalise(graph, words, placed, state, "embeddings.LayerNorm", layers.epsilon)
     far = _distances(graph, floats(state, "encoder.relative_attention_bias.weight"), len(positions))
     bias = graph.add("Add", transformer.mask_bias(graph), far)
-    earlier = []
-    for layer, names in enumerate(matrices(config)):
-        name = f"encoder.layer.{layer}"
-        parts = [f"{names[0]}.{part}" for part in "qkv"]
-        mixed = transformer.projections(graph, hidden, state, parts, names[0], depth=width // heads)
-        context = transformer.attention(graph, mixed, bias, heads=heads, depth=width // heads)
-        earlier.append(hidden)
-        if layer == int(config["num_hidden_layers"]) - 1:
-            context, hidden = pick(context, width), pick(hidden, width)
-        attended = transformer.dense(graph, context, state, names[1])
-        hidden = transformer.normalise(graph, attended, hidden, state, f"{name}.attention.LayerNorm", epsilon)
-        narrow = transformer.feed_forward(graph, hidden, state, names[2], names[3], config["hidden_act"])
-        hidden = transformer.normalise(graph, narrow, hidden, state, f"{name}.output.LayerNorm", epsilon)
-    return Encoded(hidden, tuple(earlier), width)
+    return layers.write(graph, hidden, bias, state, pick)
 
 
 def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
     """Of each layer: attention in, attention out, feed-forward in and out."""
-    names = ("attention.attn", "attention.attn.o", "intermediate.dense", "output.dense")
-    return tuple(
-        tuple(f"encoder.layer.{layer}.{name}" for name in names) for layer in range(int(config["num_hidden_layers"]))
-    )
+    return transformer.layer_names("encoder.layer", int(config["num_hidden_layers"]), MATRICES)
 
 
 def _positions(graph: Graph) -> str:

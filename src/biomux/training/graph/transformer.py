@@ -1,14 +1,15 @@
-"""What encoders of BERT's kind have in common: embeddings, attention, a layer after it."""
+"""What encoders of BERT's kind have in common: embeddings, attention, layers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from onnx import TensorProto
 
 from biomux.training.graph.activations import ACTIVATIONS
-from biomux.training.graph.encoded import floats
+from biomux.training.graph.encoded import Encoded, floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.training.graph.builder import Graph
-    from biomux.training.graph.encoded import State
+    from biomux.training.graph.encoded import Pick, State
 
 WORDS = "embeddings.words"
 PLACES = "embeddings.places"
@@ -27,6 +28,17 @@ def places(graph: Graph, table: NDArray[np.float32]) -> str:
     zero = graph.integers(0)
     out: str = graph.add("Slice", graph.constant(table, PLACES), zero, graph.size("ids", 1), zero)
     return out
+
+
+def with_segments(graph: Graph, words: str, state: State, *, segments: bool) -> tuple[str, NDArray[np.float32]]:
+    """The words' vectors and the table of positions, one of which has the segments' vectors added."""
+    kinds = floats(state, "embeddings.token_type_embeddings.weight")
+    positions = floats(state, "embeddings.position_embeddings.weight")
+    if not segments:
+        # Every token is of the first segment: its vector is the same everywhere, so the table of positions can hold it.
+        return words, positions + kinds[0]
+    kind = graph.add("Gather", graph.constant(kinds, "embeddings.segments"), "segments", axis=0)
+    return graph.add("Add", words, kind), positions
 
 
 def mask_bias(graph: Graph) -> str:
@@ -76,3 +88,46 @@ def feed_forward(graph: Graph, rows: str, state: State, wide: str, narrow: str, 
     """Token by token: a wide layer, the activation, a narrow layer."""
     inner = ACTIVATIONS[activation](graph, dense(graph, rows, state, wide))
     return dense(graph, inner, state, narrow)
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The layers of BERT and of encoders that differ from it only in names and sizes."""
+
+    prefix: str
+    """What the names of all layers begin with, before a layer's number."""
+    number: int
+    width: int
+    heads: int
+    activation: str
+    epsilon: float
+    projections: tuple[str, str, str]
+    """Queries, keys and values."""
+    matrices: tuple[str, str, str, str]
+    """Attention in, attention out, feed-forward in and out."""
+    norms: tuple[str, str]
+    """After attention, and after feed-forward."""
+
+    def write(self, graph: Graph, hidden: str, bias: str, state: State, pick: Pick) -> Encoded:
+        """Attention and feed-forward, layer by layer; of the last one, after its attention, only the picked rows."""
+        depth = self.width // self.heads
+        earlier = []
+        for layer, matrices in enumerate(layer_names(self.prefix, self.number, self.matrices)):
+            name = f"{self.prefix}.{layer}"
+            parts = [f"{name}.{part}" for part in self.projections]
+            mixed = projections(graph, hidden, state, parts, matrices[0], depth=depth)
+            context = attention(graph, mixed, bias, heads=self.heads, depth=depth)
+            earlier.append(hidden)
+            if layer == self.number - 1:
+                # From here on tokens no longer read each other.
+                context, hidden = pick(context, self.width), pick(hidden, self.width)
+            attended = dense(graph, context, state, matrices[1])
+            hidden = normalise(graph, attended, hidden, state, f"{name}.{self.norms[0]}", self.epsilon)
+            narrow = feed_forward(graph, hidden, state, matrices[2], matrices[3], self.activation)
+            hidden = normalise(graph, narrow, hidden, state, f"{name}.{self.norms[1]}", self.epsilon)
+        return Encoded(hidden, tuple(earlier), self.width)
+
+
+def layer_names(prefix: str, number: int, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The names of a layer's parts, for each layer."""
+    return tuple(tuple(f"{prefix}.{layer}.{name}" for name in names) for layer in range(number))
