@@ -10,14 +10,16 @@ from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.errors import FormatError
+from biomux.formats import pairs
 from biomux.formats._delimited import csv_line
-from biomux.formats._format import Feature, Loss, features
+from biomux.formats._format import Feature, Format, Loss, features
 from biomux.formats.entity_table import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from biomux.document import Document, Label
+    from biomux.formats._format import Writer
 
 HOLDS: frozenset[Feature] = frozenset({"labels", "pair"})
 SAID: frozenset[Feature] = frozenset({"spans", "relations", "questions"})
@@ -25,6 +27,20 @@ SAID: frozenset[Feature] = frozenset({"spans", "relations", "questions"})
 FIRST = ("id", "text", "pair")
 IN_MEMORY = 1 << 22
 """Bytes of rows that wait in memory; more go to a temporary file."""
+
+
+def pair_table(kind: str, write: Writer) -> Format:
+    """The format of such a table: `kind` is tsv or csv."""
+    return Format(
+        name=f"pairs-{kind}",
+        title=f"pairs of texts with the heads' answers, a {kind.upper()} table",
+        suffixes=(f".answered-pairs.{kind}",),
+        holds=HOLDS,
+        sniff=lambda name, head: False,  # noqa: ARG005  # it is read as `pairs`
+        read=pairs.read,
+        write=write,
+        one_way=True,
+    )
 
 
 def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:

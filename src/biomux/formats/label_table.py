@@ -15,36 +15,17 @@ Tabs, line ends and other signs that do not print are written as escapes (`\\t`)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
-from biomux.errors import FormatError
-from biomux.formats._format import Feature, Format, Loss, stop
-from biomux.formats.entity_table import write_rows
+from biomux.formats._extract_table import extract_table, report_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from biomux.document import Document
-    from biomux.formats._source import Source
+    from biomux.formats._format import Loss
 
 COLUMNS = ("document", "start", "end", "label", "value", "score", "head", "text")
-HOLDS: frozenset[Feature] = frozenset({"labels"})
-
-
-def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """The header, and a row a label."""
-    write_rows(stream, COLUMNS, (row for document in documents for row in _rows(document, on_loss)))
-
-
-def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """Refused: there are no texts in it."""
-    del on_error
-    raise FormatError(
-        "BX110",
-        "it is a table of labels, without their texts",
-        where=source.name,
-        hint="use a format that has both, such as jsonl",
-    )
 
 
 def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[object]]:
@@ -54,9 +35,7 @@ def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[
         "questions": len(document.questions),
         "pair": int(document.pair is not None),
     }
-    for feature, count in lost.items():
-        if count:
-            on_loss(Loss(document.id, feature, count))
+    report_counts(document, lost, on_loss)
     for label in document.labels:
         placed = label.start is not None and label.end is not None
         value, score = (
@@ -68,13 +47,4 @@ def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[
         yield [document.id, *place, label.name, value, score, label.head or "", text]
 
 
-FORMAT = Format(
-    name="labels",
-    title="a TSV table of labels, written only",
-    suffixes=(".labels.tsv",),
-    holds=HOLDS,
-    sniff=lambda name, head: head.startswith("\t".join(COLUMNS).encode()),  # noqa: ARG005
-    read=read,
-    write=write,
-    one_way=True,
-)
+FORMAT = extract_table("labels", COLUMNS, _rows)

@@ -5,17 +5,6 @@ Cells are quoted as RFC 4180 says, and texts are as they were, line ends include
 
 from __future__ import annotations
 
-from biomux.formats import pairs
-from biomux.formats._format import Format
-from biomux.formats._pair_table import HOLDS, write_csv
+from biomux.formats._pair_table import pair_table, write_csv
 
-FORMAT = Format(
-    name="pairs-csv",
-    title="pairs of texts with the heads' answers, a CSV table",
-    suffixes=(".answered-pairs.csv",),
-    holds=HOLDS,
-    sniff=lambda name, head: False,  # noqa: ARG005  # it is read as `pairs`
-    read=pairs.read,
-    write=write_csv,
-    one_way=True,
-)
+FORMAT = pair_table("csv", write_csv)

@@ -14,17 +14,6 @@ Tabs, line ends and other signs that do not print are written as escapes (`\\t`)
 
 from __future__ import annotations
 
-from biomux.formats import pairs
-from biomux.formats._format import Format
-from biomux.formats._pair_table import HOLDS, write_tsv
+from biomux.formats._pair_table import pair_table, write_tsv
 
-FORMAT = Format(
-    name="pairs-tsv",
-    title="pairs of texts with the heads' answers, a TSV table",
-    suffixes=(".answered-pairs.tsv",),
-    holds=HOLDS,
-    sniff=lambda name, head: False,  # noqa: ARG005  # it is read as `pairs`
-    read=pairs.read,
-    write=write_tsv,
-    one_way=True,
-)
+FORMAT = pair_table("tsv", write_tsv)

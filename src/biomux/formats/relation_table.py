@@ -14,17 +14,15 @@ Roles, and arguments beyond the second, are reported as lost. Tabs, line ends an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
-from biomux.errors import FormatError
-from biomux.formats._format import Feature, Format, Loss, stop
-from biomux.formats.entity_table import write_rows
+from biomux.formats._extract_table import extract_table, report_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from biomux.document import Argument, Document, Span
-    from biomux.formats._source import Source
+    from biomux.formats._format import Loss
 
 ENDS = ("first", "second")
 COLUMNS = (
@@ -34,25 +32,8 @@ COLUMNS = (
     "score",
     "head",
 )
-HOLDS: frozenset[Feature] = frozenset({"relations"})
 ROLES = (("Arg1", "Arg2"), ("arg1", "arg2"), ("", ""))
 """Roles that say no more than which argument comes first."""
-
-
-def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """The header, and a row a relation."""
-    write_rows(stream, COLUMNS, (row for document in documents for row in _rows(document, on_loss)))
-
-
-def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """Refused: there are no texts in it."""
-    del on_error
-    raise FormatError(
-        "BX110",
-        "it is a table of relations, without their texts",
-        where=source.name,
-        hint="use a format that has both, such as jsonl",
-    )
 
 
 def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[object]]:
@@ -66,9 +47,7 @@ def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[
         "relation arguments": sum(len(one.arguments) > len(ENDS) for one in document.relations),
         "relation roles": sum(tuple(end.role for end in one.arguments) not in ROLES for one in document.relations),
     }
-    for feature, count in lost.items():
-        if count:
-            on_loss(Loss(document.id, feature, count))
+    report_counts(document, lost, on_loss)
     for relation in document.relations:
         ends = [_end(document, one, spans) for one in relation.arguments[: len(ENDS)]]
         ends += [["", "", "", ""]] * (len(ENDS) - len(ends))
@@ -83,13 +62,4 @@ def _end(document: Document, argument: Argument, spans: dict[str, Span]) -> list
     return [document.mention(span), span.start, span.end, span.type]
 
 
-FORMAT = Format(
-    name="relations",
-    title="a TSV table of relations, written only",
-    suffixes=(".relations.tsv",),
-    holds=HOLDS,
-    sniff=lambda name, head: head.startswith("\t".join(COLUMNS).encode()),  # noqa: ARG005
-    read=read,
-    write=write,
-    one_way=True,
-)
+FORMAT = extract_table("relations", COLUMNS, _rows)
