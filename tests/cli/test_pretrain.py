@@ -67,7 +67,7 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch.chdir(place)
     assert biomux(["pretrain", "--resume", "stopped"]) == 0
     said = capsys.readouterr()
-    assert "going on from the last checkpoint" in said.err
+    assert "resuming from the last checkpoint" in said.err
     assert said.out == "stopped/encoder\n"
 
 

@@ -41,7 +41,7 @@ def test_a_recipe_is_trained_listed_and_gone_on_with(
     assert "loss: drugs" in said.err
     assert "development after epoch 1" in said.err
     assert biomux(["train", "--resume", "runs/invented-1"]) == 0
-    assert "going on from the last checkpoint" in capsys.readouterr().err
+    assert "resuming from the last checkpoint" in capsys.readouterr().err
     assert biomux(["runs", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["run"], found["recipe"], found["state"]) == ("runs/invented-1", "invented", "done")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from biomux.cli.options import (
+from biomux.cli.ui.display import note, progress
+from biomux.cli.ui.options import (
     AsText,
     From,
     Id,
@@ -19,10 +20,11 @@ from biomux.cli.options import (
     Runtime,
     Skipping,
     Text,
+    TextsOrFiles,
+    Threads,
     names,
     read_as,
 )
-from biomux.cli.ui.display import note, progress
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,13 +41,7 @@ SUFFIXES = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
 
 def command(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")],
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT",
-            help="A text, or files, folders, quoted globs, zip or tar archives, or - for standard input.",
-        ),
-    ],
+    inputs: TextsOrFiles,
     n: Annotated[int, typer.Option("-n", "--number", metavar="N", min=1, help="Number of answers to show.")] = 5,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="OUT", help="File to write: .tsv, .csv or .jsonl.")
@@ -67,9 +63,7 @@ def command(
     threshold: Annotated[
         float | None, typer.Option("--threshold", metavar="SCORE", help="Minimum score of an answer, for instance 0.5.")
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Threads, at most one per core.")
-    ] = None,
+    threads: Threads = None,
     runtime: Runtime = "auto",
     on_error: Skipping = OnError.skip,
     overwrite: Overwrite = False,
@@ -88,7 +82,7 @@ def command(
         zcat abstracts.xml.gz | biomux ask "Which drug was given?" - --model runs/covid-qa --format tsv
     """
     from biomux.annotate.inputs import Inputs
-    from biomux.cli.annotate import FAILED, Failures, count_of, tell_unread
+    from biomux.cli.ui.annotation_output import FAILED, Failures, count_of, report_unread
     from biomux.formats import must_be_new
 
     way = _way(output, format)
@@ -101,7 +95,7 @@ def command(
     annotator = _annotator(model, threads, runtime)
     answers, read = _asked(annotator, question, given, n, names(heads), threshold, failures, total)
     _write(answers, way, target)
-    tell_unread(given)
+    report_unread(given)
     note(f"{count_of(len(answers), 'answer')} from {count_of(read, 'document')}")
     if failures.count:
         note(f"failed: {count_of(failures.count, 'document or file', 'documents or files')}")

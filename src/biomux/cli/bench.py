@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 - typer looks at it
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biomux.cli.ui.display import note, table
+from biomux.cli.ui.options import Runtime, Threads
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,19 +31,14 @@ def command(
             "--seconds", metavar="N", min=0.1, help="Approximate time to spend on measuring latency and speed."
         ),
     ] = 20.0,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Number of threads. Default: all cores.")
-    ] = None,
+    threads: Threads = None,
     starts: Annotated[
         int,
         typer.Option(
             "--starts", metavar="N", min=1, help="Number of processes to start when measuring the cold start."
         ),
     ] = 5,
-    runtime: Annotated[
-        Literal["auto", "onnxruntime", "openvino"],
-        typer.Option("--runtime", help="Runtime to use; auto means onnxruntime."),
-    ] = "auto",
+    runtime: Runtime = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print all figures as JSON.")] = False,
 ) -> None:
     """Measure how fast a bundle is on this machine.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+from biomux.cli.ui.options import AsJson, Overwrite
 
 if TYPE_CHECKING:
     from biomux.evaluation.compare import ComparedSystem, ComparisonResult
@@ -73,7 +73,7 @@ def command(
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for comparison.json and ranks.svg.")
     ] = None,
     overwrite: Overwrite = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare systems, and test whether they differ significantly.
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from biomux import formats
-from biomux.cli.options import From, Id, OnError, Options, Overwrite, Text, complete_format, read_as
 from biomux.cli.ui.display import note, progress
 from biomux.cli.ui.loss_tally import Deletions, Losses, Skips, stop_at
+from biomux.cli.ui.options import From, Id, OnError, Options, Overwrite, Text, complete_format, read_as
 from biomux.cli.ui.reading import CountingReader
 from biomux.errors import FormatError, UsageError
 from biomux.formats import files, folder_target, ignore_unread, is_archive, stored_size, target

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+from biomux.cli.ui.options import AsJson, CorporaFolder, Mistakes, Overwrite, ScoresFolder, Threads, TypeMap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,24 +38,15 @@ def command(
             "--types", metavar="TYPE,...", help="Score these plain types, merged over heads, instead of heads."
         ),
     ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="GOLD=TYPE,...",
-            help="Which type of the model (TYPE or HEAD/TYPE) to compare with which gold type.",
-        ),
-    ] = None,
+    map_: TypeMap = None,
     cross: Annotated[
         bool, typer.Option("--cross/--no-cross", help="Also score heads of other corpora with similar types.")
     ] = True,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Score only the first N documents of each corpus.")
     ] = None,
-    errors: Annotated[int, typer.Option("--errors", min=0, help="Show mistakes, with N examples of each kind.")] = 0,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for scores, counts and predictions.")
-    ] = None,
+    errors: Mistakes = 0,
+    output: ScoresFolder = None,
     overwrite: Overwrite = False,
     card: Annotated[bool, typer.Option("--card", help="Write the scores into the model card of the bundle.")] = False,
     notes: Annotated[
@@ -77,12 +68,9 @@ def command(
             "--found-entities", help="Score relations between the entities that the model finds, not the gold ones."
         ),
     ] = False,
-    threads: Annotated[int | None, typer.Option("--threads", min=1, help="Number of threads.")] = None,
-    corpora_dir: Annotated[
-        str | None,
-        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+    threads: Threads = None,
+    corpora_dir: CorporaFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Score a model on corpora.
 

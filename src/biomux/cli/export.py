@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+from biomux.cli.ui.options import CorporaFolder, Overwrite
 from biomux.errors import UsageError
 
 
@@ -27,7 +27,7 @@ def command(
         int | None,
         typer.Option(min=1, help="Maximum number of development documents per head to measure on. Default: all."),
     ] = None,
-    corpora: Annotated[Path | None, typer.Option(help="Corpora directory. Default: see biomux corpora --help.")] = None,
+    corpora: CorporaFolder = None,
     types: Annotated[
         Path | None, typer.Option(help="YAML or JSON file that defines plain types: name → sources [head, type], rule.")
     ] = None,

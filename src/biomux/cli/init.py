@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+from biomux.cli.ui.options import Overwrite
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from biomux.cli.options import (
+from biomux.cli.ui.options import (
     From,
     Id,
     Model,
     OnError,
     Options,
+    OutputInParts,
     Overwrite,
     Restart,
     Runtime,
     Skipping,
+    ThreadsPerWorker,
+    Workers,
     names,
     read_as,
     thresholds,
@@ -40,12 +43,7 @@ def command(
             metavar="FILE", help="Tables or JSON with two texts a row, or - for standard input; or two texts in quotes."
         ),
     ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="OUT", help="File to write, or a folder (ending in /) for the output in parts."
-        ),
-    ] = None,
+    output: OutputInParts = None,
     format: Annotated[
         Literal["tsv", "csv", "jsonl", "parquet"] | None,
         typer.Option("--format", "--to", help="Output format. Recognised by OUT's suffix if not given."),
@@ -79,12 +77,8 @@ def command(
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail a pair if it is longer than the model reads.")] = False,
-    workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=1, help="Number of worker processes; needs -o.")
-    ] = 1,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Threads per process, at most one per core.")
-    ] = None,
+    workers: Workers = 1,
+    threads: ThreadsPerWorker = None,
     runtime: Runtime = "auto",
     on_error: Skipping = OnError.skip,
     restart: Restart = False,
@@ -111,7 +105,7 @@ def command(
     from biomux.annotate.job import goal
     from biomux.annotate.pair_inputs import PairInputs, PairReadAs
     from biomux.annotate.settings import Settings
-    from biomux.cli.annotate import FAILED, job, stream
+    from biomux.cli.ui.annotation_output import FAILED, job, stream
     from biomux.engine.asked_tasks import PAIRS, of_group
     from biomux.engine.query import Query
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+from biomux.cli.ui.options import Overwrite
 
 
 def command(

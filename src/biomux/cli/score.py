@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biomux.cli.options import From, Id, Options, Overwrite, Text, read_as
+from biomux.cli.ui.options import AsJson, From, Id, Mistakes, Options, Overwrite, ScoresFolder, Text, TypeMap, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,14 +33,7 @@ def command(
         str | None,
         typer.Option("--predicted-format", metavar="FORMAT", help="Format of PREDICTED, if it differs from --from."),
     ] = None,
-    map_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="GOLD=TYPE,...",
-            help="Which predicted type (TYPE or HEAD/TYPE) to compare with which gold type.",
-        ),
-    ] = None,
+    map_: TypeMap = None,
     negative: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,15 +48,13 @@ def command(
         Path | None,
         typer.Option("--tokenizer", metavar="FILE", help="tokenizer.json to compute sub-word scores with."),
     ] = None,
-    errors: Annotated[int, typer.Option("--errors", min=0, help="Show mistakes, with N examples of each kind.")] = 0,
+    errors: Mistakes = 0,
     name: Annotated[
         str | None, typer.Option("--name", help="Name for these documents. Default: the name of GOLD.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for scores, counts and predictions.")
-    ] = None,
+    output: ScoresFolder = None,
     overwrite: Overwrite = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score predictions in files.
 

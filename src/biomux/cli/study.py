@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from biomux.cli.ui.options import CorporaFolder, DryRun, Seeds, StudyFolder, StudySettings, StudySplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,38 +16,16 @@ if TYPE_CHECKING:
 
 def command(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="Study file, or a name such as d/learning-curve.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder for the study. Default: studies/NAME."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="A.B=VALUE",
-            help="Override a value in every recipe, for instance loop.epochs=2. Repeatable.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use instead of the study's.")
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            "--split", help="Split to score on instead of the study's. Use test only when all decisions are made."
-        ),
-    ] = None,
-    corpora: Annotated[
-        Path | None,
-        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
-    ] = None,
+    output: StudyFolder = None,
+    settings: StudySettings = None,
+    seeds: Seeds = None,
+    split: StudySplit = None,
+    corpora: CorporaFolder = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Try the study out with few documents, a small encoder, one epoch and two seeds."),
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Run a study: recipes over a grid of settings and seeds.
 
@@ -61,78 +42,36 @@ def command(
 
         biomux study mine.yaml --seeds 1,2,3,4,5
     """
-    from biomux.cli.train import needs_torch
     from biomux.cli.ui import study_output
-    from biomux.cli.ui.display import note
     from biomux.studies.members import of_study
     from biomux.studies.schema import read_study
 
-    found, place = read_study(study)
-    if seeds is not None or quick:
-        chosen = studying_seeds(seeds) if seeds is not None else found.seeds[: study_output.QUICK_SEEDS]
-        found = found.model_copy(update={"seeds": chosen})
-    scoring = study_output.scoring_of(found.score, split)
-    with needs_torch():
-        from biomux.studies import run as studies
-    said: list[str] = []
-    name = f"{found.name}-quick" if quick else found.name
-    folder = output or Path("studies") / name
-    small = study_output.smaller(said) if quick else None
-    members = of_study(found, place=place, settings=settings or [], small=small, folder=folder)
-    for change in said:
-        note(f"quick: {change}")
-    described = {**found.model_dump(mode="json"), "name": name, "settings": list(settings or [])}
-    if dry_run:
-        from biomux.studies.estimate import plan
-
-        studies.check(members, folder, scoring=scoring, directory=corpora)
-        study_output.show_plan(
-            plan(
-                members, scoring=scoring, folder=folder, directory=corpora, listen=lambda one: note(f"measuring {one}")
-            )
-        )
+    chosen, place = read_study(study)
+    chosen = chosen.model_copy(update={"seeds": study_output.chosen_seeds(seeds, chosen.seeds, quick=quick)})
+    options = study_output.StudyOptions(output, settings or [], split, corpora, quick, dry_run)
+    finished = study_output.run_or_plan(
+        "study", chosen, options, partial(of_study, chosen, place=place, settings=options.settings)
+    )
+    if finished is None:
         return
-    with study_output.stoppable(), study_output.followed(members) as listen:
-        outcomes = studies.run_study(
-            described, members, folder, kind="study", scoring=scoring, keep=found.keep, directory=corpora, listen=listen
-        )
-    if found.keep == "scores":
-        studies.drop_weights(members, folder)
-    if any(one.state == "done" for one in outcomes.values()):
-        _report(folder)
-    print(folder)
-    if study_output.failures(outcomes):
-        raise typer.Exit(study_output.FAILED)
+    if chosen.keep == "scores":
+        from biomux.studies.run import drop_weights
 
-
-def studying_seeds(given: str) -> tuple[int, ...]:
-    """Seeds from `1,2,3`."""
-    from biomux.errors import UsageError
-
-    try:
-        found = tuple(int(one) for one in given.split(","))
-    except ValueError:
-        found = ()
-    if not found or len(set(found)) < len(found) or min(found) < 0:
-        raise UsageError("BX001", f"--seeds must be whole numbers such as 1,2,3, got {given!r}")
-    return found
+        drop_weights(finished.members, finished.folder)
+    if finished.done:
+        _report(finished.folder)
+    finished.end()
 
 
 def _report(folder: Path) -> None:
-    from biomux.cli.ui.display import note, table
-    from biomux.cli.ui.study_output import write_report
+    from biomux.cli.ui.display import note
+    from biomux.cli.ui.study_output import show_tables, write_report
     from biomux.report import study_page
     from biomux.studies import findings
 
     content: Mapping[str, Any] = findings.report(findings.read(folder))
     page = study_page.page(content)
     write_report(folder, content, page)
-    from biomux.report.blocks import Grid
-
-    for section in page.sections:
-        for block in section.blocks:
-            if isinstance(block, Grid):
-                table(block.columns, block.rows, title=block.title or section.title)
-                print(f"{block.below}\n" if block.below else "")
+    show_tables(page)
     for alarm in content["alarms"]:
         note(f"alarm: {alarm}")

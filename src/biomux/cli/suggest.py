@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from biomux.cli.options import From, Model, Overwrite, names
+from biomux.cli.ui.options import From, Model, Overwrite, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

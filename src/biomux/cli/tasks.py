@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 (typer reads annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biomux.cli.options import Overwrite  # noqa: TC001 (typer reads annotations)
+from biomux.cli.ui.options import AsJson, CorporaFolder, Overwrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,11 +37,8 @@ def map_command(
     ] = None,
     overwrite: Overwrite = False,
     examples: Annotated[int, typer.Option("--examples", min=1, help="Number of training examples per task.")] = 100,
-    corpora: Annotated[
-        Path | None,
-        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of a table.")] = False,
+    corpora: CorporaFolder = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a map of tasks: close ones change the encoder in similar ways.
 
@@ -90,8 +87,8 @@ def gathered(
     """The map of all tasks of some runs; tasks of one name in several runs are told apart by their run. `keep` gets the vectors."""
     import numpy as np
 
-    from biomux.cli.train import needs_torch
     from biomux.cli.ui.display import progress
+    from biomux.cli.ui.training_output import needs_torch
     from biomux.errors import UsageError
     from biomux.studies.task_map import project
 

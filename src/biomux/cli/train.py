@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from biomux.cli.ui.display import duration, note, table
+from biomux.cli.ui.options import CorporaFolder, DryRun, NewRun, RecipeSettings, Resume
+from biomux.cli.ui.training_output import followed, needs_torch, new_run, refuse_with_resume, report_end
 from biomux.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,26 +28,14 @@ def command(
             help="Recipe file, a name such as a/mtl, or annotated data of your own (file or folder); with --resume, the folder of a run.",
         ),
     ],
-    run: Annotated[
-        Path | None, typer.Option("--run", metavar="DIR", help="Folder for the run. Default: runs/NAME-N.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="A.B=VALUE", help="Override a value of the recipe, for instance loop.epochs=2. Repeatable."
-        ),
-    ] = None,
-    corpora: Annotated[
-        Path | None,
-        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
-    ] = None,
+    run: NewRun = None,
+    settings: RecipeSettings = None,
+    corpora: CorporaFolder = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Try the recipe out with few documents, a small encoder and one epoch.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume a run that was stopped.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
-    ] = False,
+    resume: Resume = False,
+    dry_run: DryRun = False,
     onto: Annotated[
         str | None,
         typer.Option(
@@ -121,37 +109,30 @@ def command(
             )
         _add(recipe, run, given, quick, corpora, onto, way or "frozen", tolerance)
         return
-    if resume and _go_on_adding(Path(recipe), run, given, quick, corpora):
+    if resume and _resume_adding(Path(recipe), run, given, quick, corpora):
         return
-    folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _begun(recipe, run, given, quick)
+    folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _started(recipe, run, given, quick)
     if dry_run:
         _plan(chosen, corpora)
         return
-    kept = runs.directory_of(folder) if resume and corpora is None else corpora
-    from biomux.cli.ui.training_output import shown
-
+    directory = runs.directory_of(folder) if resume and corpora is None else corpora
     listeners: list[Callable[[dict[str, Any]], None]] = []
     if tensorboard and runs.writes():
         with needs_torch("tensorboard"):
             from biomux.training.tensorboard import writer
 
             listeners.append(writer(folder))
-    try:
-        with shown() if runs.writes() else nullcontext(lambda _: None) as show:
-            listeners.append(show)
+    with followed(folder, command="train") as show:
+        listeners.append(show)
 
-            def listen(event: dict[str, Any]) -> None:
-                for one in listeners:
-                    one(event)
+        def listen(event: dict[str, Any]) -> None:
+            for listener in listeners:
+                listener(event)
 
-            progress = runs.start(chosen, folder, directory=kept, listen=listen, report_every=_every())
-    except (KeyboardInterrupt, SystemExit):
-        if runs.writes():
-            note(f"stopped; resume with: biomux train --resume {folder}")
-        raise
+        progress = runs.start(chosen, folder, directory=directory, listen=listen, report_every=_every())
     if runs.writes():
         best = f", best development score {100 * progress.best:.2f}" if progress.best >= 0 else ""
-        note(f"done: {progress.step:,} steps in {duration(progress.seconds)}{best}")
+        report_end(progress, best)
         print(folder)
 
 
@@ -169,20 +150,20 @@ def _add(
     from biomux.training.add_head import Choice
     from biomux.training.added_run import Asked
 
-    folder, chosen = _begun(recipe, run, settings, quick)
+    folder, chosen = _started(recipe, run, settings, quick)
     choice = Choice(way) if tolerance is None else Choice(way, tolerance / 100)
     _added(Asked(chosen, bundle, choice, corpora), folder)
 
 
-def _go_on_adding(folder: Path, run: Path | None, settings: list[str], quick: bool, corpora: Path | None) -> bool:
-    """Go on with adding heads in a folder; False if it is the folder of an ordinary run."""
+def _resume_adding(folder: Path, run: Path | None, settings: list[str], quick: bool, corpora: Path | None) -> bool:
+    """Resume adding heads in a folder; False if it is the folder of an ordinary run."""
     from biomux.training import added_run
 
     asked = added_run.begun(folder)
     done = added_run.finished(folder)
     if asked is None and not done:
         return False
-    _refuse_other_settings(run, settings, quick)
+    refuse_with_resume(run, settings, quick, options="--run, --set or --quick")
     if asked is None or done:
         note("nothing to resume: it is done")
         print(folder / added_run.BUNDLE)
@@ -218,34 +199,22 @@ def _added(asked: Asked, folder: Path) -> None:
     print(found.bundle)
 
 
-def _begun(name: str, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
+def _started(name: str, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
     from biomux.recipes import quick as quickly
-    from biomux.training.trained_run import described, next_folder
+    from biomux.training.trained_run import described
 
     recipe = described(name, settings=settings)
-    if run is None and os.environ.get("WORLD_SIZE", "1") != "1":
-        raise UsageError(
-            "BX001", "--run is required when several processes train together", hint="give all of them the same folder"
-        )
+    folder = new_run(run, recipe.name)
     if quick:
         with needs_torch():
             from biomux.training.encoders.availability import at_hand
         recipe, changes = quickly.quick(recipe, at_hand=at_hand)
         note(f"quick: {'; '.join(changes)}")
-    return run or next_folder(Path("runs"), recipe.name), recipe
-
-
-def _refuse_other_settings(run: Path | None, settings: list[str], quick: bool) -> None:
-    if run is not None or settings or quick:
-        raise UsageError(
-            "BX001",
-            "cannot use --run, --set or --quick with --resume: a run is resumed as it was started",
-            hint="leave them out, or start another run",
-        )
+    return folder, recipe
 
 
 def _resumed(folder: Path, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
-    _refuse_other_settings(run, settings, quick)
+    refuse_with_resume(run, settings, quick, options="--run, --set or --quick")
     from biomux.recipes.run_folder import RunFolder
 
     return folder, RunFolder(folder).recipe
@@ -290,20 +259,3 @@ def _every() -> float:
     import sys
 
     return 2.0 if sys.stderr.isatty() else 10.0
-
-
-class needs_torch:  # noqa: N801
-    """Turns a missing package into a sentence that says which, and how to get it."""
-
-    def __init__(self, extra: str = "train") -> None:
-        self.extra = extra
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ModuleNotFoundError):
-            how = "pip install 'biomux[train]'" if self.extra == "train" else f"pip install {self.extra}"
-            raise UsageError(
-                "BX003", f"training needs the package {error.name!r}, which is not installed", hint=how
-            ) from None

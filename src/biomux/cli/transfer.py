@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from biomux.cli.ui.options import CorporaFolder, DryRun, RecipeSettings, Seeds, StudyFolder, StudySplit
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,32 +20,14 @@ def command(
         str,
         typer.Argument(metavar="RECIPE", help="Recipe or transfer study: a file, or a name such as b/transfer."),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder for the study. Default: studies/NAME."),
-    ] = None,
+    output: StudyFolder = None,
     tasks: Annotated[
         str | None, typer.Option("--tasks", metavar="TASK,...", help="Only these tasks of the recipe.")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="A.B=VALUE", help="Override a value of the recipe, for instance loop.epochs=2. Repeatable."
-        ),
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use instead of the study's.")
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            "--split", help="Split to score on instead of the study's. Use test only when all decisions are made."
-        ),
-    ] = None,
-    corpora: Annotated[
-        Path | None,
-        typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
-    ] = None,
+    settings: RecipeSettings = None,
+    seeds: Seeds = None,
+    split: StudySplit = None,
+    corpora: CorporaFolder = None,
     task_map: Annotated[bool, typer.Option("--map/--no-map", help="Also draw the map of tasks.")] = True,
     quick: Annotated[
         bool,
@@ -51,9 +35,7 @@ def command(
             "--quick", help="Try it out with few documents, a small encoder, one epoch and at most two seeds."
         ),
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Find out which tasks help each other.
 
@@ -72,63 +54,32 @@ def command(
 
         biomux transfer b/refine --tasks chemprot,ddi,nli4ct --quick
     """
-    from biomux.cli.study import studying_seeds
-    from biomux.cli.train import needs_torch
     from biomux.cli.ui import study_output
-    from biomux.cli.ui.display import note
     from biomux.studies.members import of_transfer
     from biomux.studies.schema import read_transfer
 
-    found, place = read_transfer(recipe)
-    changes: dict[str, Any] = {}
-    if seeds is not None:
-        changes["seeds"] = studying_seeds(seeds)
-    elif quick:
-        changes["seeds"] = found.seeds[: study_output.QUICK_SEEDS]
+    chosen, place = read_transfer(recipe)
+    changes: dict[str, Any] = {"seeds": study_output.chosen_seeds(seeds, chosen.seeds, quick=quick)}
     if tasks is not None:
-        changes["tasks"] = tuple(one.strip() for one in tasks.split(",") if one.strip())
-    found = found.model_copy(update=changes)
-    scoring = study_output.scoring_of(found.score, split)
-    with needs_torch():
-        from biomux.studies import run as studies
-    said: list[str] = []
-    name = f"{found.name}-quick" if quick else found.name
-    folder = output or Path("studies") / name
-    small = study_output.smaller(said) if quick else None
-    members = of_transfer(found, place=place, settings=settings or [], small=small)
-    for change in said:
-        note(f"quick: {change}")
-    described = {**found.model_dump(mode="json"), "name": name, "settings": list(settings or [])}
-    if dry_run:
-        from biomux.studies.estimate import plan
-
-        studies.check(members, folder, scoring=scoring, directory=corpora)
-        study_output.show_plan(
-            plan(
-                members, scoring=scoring, folder=folder, directory=corpora, listen=lambda one: note(f"measuring {one}")
-            )
-        )
+        changes["tasks"] = tuple(name.strip() for name in tasks.split(",") if name.strip())
+    chosen = chosen.model_copy(update=changes)
+    options = study_output.StudyOptions(output, settings or [], split, corpora, quick, dry_run)
+    finished = study_output.run_or_plan(
+        "transfer",
+        chosen,
+        options,
+        lambda small, folder: of_transfer(chosen, place=place, settings=options.settings, small=small),  # noqa: ARG005
+    )
+    if finished is None:
         return
-    with study_output.stoppable(), study_output.followed(members) as listen:
-        outcomes = studies.run_study(
-            described,
-            members,
-            folder,
-            kind="transfer",
-            scoring=scoring,
-            keep=found.keep,
-            directory=corpora,
-            listen=listen,
-        )
-    done = [member for member in members if outcomes[member.name].state == "done"]
-    mapped = _map(done, folder, corpora, found.examples) if task_map and found.examples else None
-    if found.keep == "scores":
-        studies.drop_weights(members, folder)
-    if any(len(member.recipe.tasks) == 1 for member in done):
-        _report(folder, mapped)
-    print(folder)
-    if study_output.failures(outcomes):
-        raise typer.Exit(study_output.FAILED)
+    mapped = _map(finished.done, finished.folder, corpora, chosen.examples) if task_map and chosen.examples else None
+    if chosen.keep == "scores":
+        from biomux.studies.run import drop_weights
+
+        drop_weights(finished.members, finished.folder)
+    if any(len(member.recipe.tasks) == 1 for member in finished.done):
+        _report(finished.folder, mapped)
+    finished.end()
 
 
 def _map(members: Sequence[Member], folder: Path, corpora: Path | None, examples: int) -> dict[str, Any] | None:
@@ -145,10 +96,8 @@ def _map(members: Sequence[Member], folder: Path, corpora: Path | None, examples
 
 
 def _report(folder: Path, mapped: dict[str, Any] | None) -> None:
-    from biomux.cli.ui.display import table
-    from biomux.cli.ui.study_output import write_report
+    from biomux.cli.ui.study_output import show_tables, write_report
     from biomux.report import transfer_page
-    from biomux.report.blocks import Grid
     from biomux.studies import findings, transfer
 
     content = transfer.report(findings.read(folder), map=mapped)
@@ -157,8 +106,4 @@ def _report(folder: Path, mapped: dict[str, Any] | None) -> None:
     for sentence in content["advice"]:
         print(sentence)
     print()
-    for section in page.sections:
-        for block in section.blocks:
-            if isinstance(block, Grid):
-                table(block.columns, block.rows, title=block.title or section.title)
-                print()
+    show_tables(page)

@@ -1,28 +1,126 @@
-"""What `biomux study` and `biomux transfer` have in common: how a study is shown, planned and ended."""
+"""What `biomux study` and `biomux transfer` have in common: how a study is planned, run, shown and ended."""
 
 from __future__ import annotations
 
 import json
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import typer
 
 from biomux.cli.ui.display import duration, note, table
+from biomux.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from biomux.recipes.schema import Recipe
     from biomux.report.blocks import Page
     from biomux.studies.estimate import Planned
     from biomux.studies.members import Member
     from biomux.studies.run import Outcome
-    from biomux.studies.schema import Scoring
+    from biomux.studies.schema import Scoring, Study, Transfer
 
 FAILED = 3
-"""The exit code when a member failed: all else is there, and a script must still notice."""
+"""The exit code when a run failed: everything else is there, and a script must still notice."""
 QUICK_SEEDS = 2
-"""Seeds of a study that is made quick."""
+"""Seeds of a study with --quick."""
+
+
+class MembersOf(Protocol):
+    """Makes the runs of a study; `small` makes their recipes quick, `folder` is where the study goes."""
+
+    def __call__(self, *, small: Callable[[Recipe], Recipe] | None, folder: Path) -> Sequence[Member]: ...
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What both commands are asked for on the command line."""
+
+    output: Path | None
+    settings: Sequence[str]
+    split: str | None
+    corpora: Path | None
+    quick: bool
+    dry_run: bool
+
+
+@dataclass(frozen=True)
+class FinishedStudy:
+    """A study whose runs have all been tried."""
+
+    folder: Path
+    members: Sequence[Member]
+    outcomes: Mapping[str, Outcome]
+
+    @property
+    def done(self) -> list[Member]:
+        """The runs that did not fail."""
+        return [member for member in self.members if self.outcomes[member.name].state == "done"]
+
+    def end(self) -> None:
+        """Print the folder, and exit with 3 if a run failed."""
+        print(self.folder)
+        if failures(self.outcomes):
+            raise typer.Exit(FAILED)
+
+
+def run_or_plan(
+    kind: Literal["study", "transfer"], study: Study | Transfer, options: StudyOptions, members_of: MembersOf
+) -> FinishedStudy | None:
+    """Run all that a study consists of; with --dry-run only show what that would be, and return None."""
+    from biomux.cli.ui.training_output import needs_torch
+
+    scoring = scoring_of(study.score, options.split)
+    with needs_torch():
+        from biomux.studies import run as studies
+    name = f"{study.name}-quick" if options.quick else study.name
+    folder = options.output or Path("studies") / name
+    changes: list[str] = []
+    members = members_of(small=smaller(changes) if options.quick else None, folder=folder)
+    for change in changes:
+        note(f"quick: {change}")
+    if options.dry_run:
+        from biomux.studies.estimate import plan
+
+        studies.check(members, folder, scoring=scoring, directory=options.corpora)
+        planned = plan(
+            members,
+            scoring=scoring,
+            folder=folder,
+            directory=options.corpora,
+            listen=lambda member: note(f"measuring {member}"),
+        )
+        show_plan(planned)
+        return None
+    described = {**study.model_dump(mode="json"), "name": name, "settings": list(options.settings)}
+    with stoppable(), followed(members) as listen:
+        outcomes = studies.run_study(
+            described,
+            members,
+            folder,
+            kind=kind,
+            scoring=scoring,
+            keep=study.keep,
+            directory=options.corpora,
+            listen=listen,
+        )
+    return FinishedStudy(folder, members, outcomes)
+
+
+def chosen_seeds(option: str | None, seeds: tuple[int, ...], *, quick: bool) -> tuple[int, ...]:
+    """The seeds of `--seeds 1,2,3`, or those of the study."""
+    if option is None:
+        return seeds[:QUICK_SEEDS] if quick else seeds
+    try:
+        chosen = tuple(int(seed) for seed in option.split(","))
+    except ValueError:
+        chosen = ()
+    if not chosen or len(set(chosen)) < len(chosen) or min(chosen) < 0:
+        raise UsageError("BX001", f"--seeds must be whole numbers such as 1,2,3, got {option!r}")
+    return chosen
 
 
 class Course:
@@ -98,7 +196,7 @@ def followed(members: Sequence[Member]) -> Iterator[Callable[[dict[str, Any]], N
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Say how to go on after Ctrl-C."""
+    """Say how to resume after Ctrl-C."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -130,15 +228,15 @@ def show_plan(planned: Sequence[Planned]) -> None:
     )
 
 
-def smaller(said: list[str]) -> Callable[[Recipe], Recipe]:
-    """How `--quick` makes recipes small; what it changes is told once."""
+def smaller(changes: list[str]) -> Callable[[Recipe], Recipe]:
+    """How `--quick` makes recipes small. What it changed in the first one is added to `changes`."""
     from biomux.recipes.quick import quick
     from biomux.training.encoders.availability import at_hand
 
     def small(recipe: Recipe) -> Recipe:
-        made, changes = quick(recipe, at_hand=at_hand)
-        if not said:
-            said.extend(changes)
+        made, changed = quick(recipe, at_hand=at_hand)
+        if not changes:
+            changes.extend(changed)
         return made
 
     return small
@@ -164,11 +262,22 @@ def write_report(folder: Path, content: Mapping[str, Any], page: Page) -> None:
             stream.write(text.encode())
 
 
+def show_tables(page: Page) -> None:
+    """Print the tables of a report."""
+    from biomux.report.blocks import Grid
+
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Grid):
+                table(block.columns, block.rows, title=block.title or section.title)
+                print(f"{block.below}\n" if block.below else "")
+
+
 def failures(outcomes: Mapping[str, Outcome]) -> int:
-    """Tell which members failed; how many."""
-    failed = {name: one for name, one in outcomes.items() if one.state == "failed"}
-    for name, one in failed.items():
-        note(f"failed: {name}: {one.error}")
+    """Report which runs failed, and return how many."""
+    failed = {name: outcome for name, outcome in outcomes.items() if outcome.state == "failed"}
+    for name, outcome in failed.items():
+        note(f"failed: {name}: {outcome.error}")
     if failed:
         note(f"{len(failed)} of {len(outcomes)} runs failed; the same command tries them again")
     return len(failed)

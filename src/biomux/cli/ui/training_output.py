@@ -1,15 +1,20 @@
-"""What `biomux train` shows while it trains: a bar and a table on a terminal, a line now and then elsewhere."""
+"""What `biomux train` and `biomux pretrain` have in common, and what they show: a bar and a table on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from biomux.cli.ui.display import duration, note, sentence
+from biomux.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from biomux.training.loop import TrainingProgress
 
 
 TOLD = ("start", "data", "teacher", "text", "vocabulary", "perplexity", "examples", "scores")
@@ -74,7 +79,7 @@ class Lines:
 def _line(event: dict[str, Any], state: State) -> str | None:
     kind = event["event"]
     if kind == "start":
-        return "going on from the last checkpoint" if event["resumed"] else "beginning"
+        return "resuming from the last checkpoint" if event["resumed"] else "starting"
     if kind == "data":
         return "\n".join([f"data of {event['task']}:", *(f"  {line}" for line in event["text"].splitlines())])
     if kind == "teacher":
@@ -139,3 +144,62 @@ def shown() -> Iterator[Show]:
             live.update(Group(bar, table))
 
         yield show
+
+
+class needs_torch:  # noqa: N801
+    """Turns a missing package into an error that says which one it is and how to install it."""
+
+    def __init__(self, extra: str = "train") -> None:
+        self.extra = extra
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ModuleNotFoundError):
+            command = "pip install 'biomux[train]'" if self.extra == "train" else f"pip install {self.extra}"
+            raise UsageError(
+                "BX003", f"training needs the package {error.name!r}, which is not installed", hint=command
+            ) from None
+
+
+def new_run(run: Path | None, name: str) -> Path:
+    """The folder of a new run: the one of --run, or the next of its name in `runs`."""
+    from biomux.training.trained_run import next_folder
+
+    if run is None and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise UsageError(
+            "BX001", "--run is required when several processes train together", hint="give all of them the same folder"
+        )
+    return run or next_folder(Path("runs"), name)
+
+
+def refuse_with_resume(*given: object, options: str) -> None:
+    """Refuse options that say how a run is started, where one is resumed."""
+    if any(given):
+        raise UsageError(
+            "BX001",
+            f"cannot use {options} with --resume: a run is resumed as it was started",
+            hint="leave them out, or start another run",
+        )
+
+
+@contextmanager
+def followed(folder: Path, *, command: str) -> Iterator[Show]:
+    """Show a run's events, and say how to resume it if it is stopped. Of several processes, only the first one speaks."""
+    from biomux.training.run import writes
+
+    if not writes():
+        yield lambda event: None  # noqa: ARG005
+        return
+    try:
+        with shown() as show:
+            yield show
+    except (KeyboardInterrupt, SystemExit):
+        note(f"stopped; resume with: biomux {command} --resume {folder}")
+        raise
+
+
+def report_end(progress: TrainingProgress, best: str) -> None:
+    """Say how many steps there were, how long they took, and the best score."""
+    note(f"done: {progress.step:,} steps in {duration(progress.seconds)}{best}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -85,6 +86,83 @@ Skipping = Annotated[
 ]
 Restart = Annotated[bool, typer.Option("--restart", help="Start a stopped run over instead of resuming it.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it already exists.")]
+TextsOrFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT",
+        help="A text, or files, folders, quoted globs, zip or tar archives, or - for standard input.",
+    ),
+]
+OutputInParts = Annotated[
+    str | None,
+    typer.Option(
+        "--output", "-o", metavar="OUT", help="File to write, or a folder (ending in /) for the output in parts."
+    ),
+]
+Workers = Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Number of worker processes; needs -o.")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", metavar="N", min=1, help="Number of threads, at most one per core. Default: one per core."
+    ),
+]
+ThreadsPerWorker = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        help="Threads per process, at most one per core. Default: the cores divided among the processes.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON instead of tables.")]
+CorporaFolder = Annotated[
+    Path | None,
+    typer.Option("--corpora", metavar="DIR", help="Corpora directory. Default: see biomux corpora --help."),
+]
+
+# Scores.
+TypeMap = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="GOLD=TYPE,...",
+        help="Which predicted type (TYPE or HEAD/TYPE) to compare with which gold type.",
+    ),
+]
+Mistakes = Annotated[int, typer.Option("--errors", min=0, help="Show mistakes, with N examples of each kind.")]
+ScoresFolder = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for scores, counts and predictions.")
+]
+
+
+# Training and studies.
+def _settings(whose: str, example: str) -> typer.models.OptionInfo:
+    found: typer.models.OptionInfo = typer.Option(
+        "--set", metavar="A.B=VALUE", help=f"Override a value {whose}, for instance {example}. Repeatable."
+    )
+    return found
+
+
+RecipeSettings = Annotated[list[str] | None, _settings("of the recipe", "loop.epochs=2")]
+PretrainingSettings = Annotated[list[str] | None, _settings("of the recipe", "loop.steps=500")]
+StudySettings = Annotated[list[str] | None, _settings("in every recipe", "loop.epochs=2")]
+NewRun = Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Folder for the run. Default: runs/NAME-N.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume a run that was stopped.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be done and how long it would take, then stop.")
+]
+StudyFolder = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help="Folder for the study. Default: studies/NAME."),
+]
+Seeds = Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use instead of the study's.")]
+StudySplit = Annotated[
+    str | None,
+    typer.Option(
+        "--split", help="Split to score on instead of the study's. Use test only when all decisions are made."
+    ),
+]
 
 
 def read_as(format: str | None, text: str | None, id: str | None, options: list[str] | None) -> ReadAs:
