@@ -13,8 +13,10 @@ from biomux.errors import TrainingError
 from biomux.tasks import restored
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.examples import MASKED, make
+from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging, best_sequence, transitions
 from biomux.tasks.text_inputs import sentence_ranges
+from biomux.tasks.viterbi import BAN, search
 from biomux.text import tokens as text_tokens
 
 TASK = Tagging("ner", ("X", "Y"))
@@ -118,7 +120,7 @@ def test_what_is_encoded_is_decoded(scheme: str, data: st.DataObject) -> None:
     task = Tagging("ner", ("X", "Y"), scheme)  # type: ignore[arg-type]
     (example,) = make(task, [one_sentence(text, *spans)], tiny.tokenizer(), limit=200).examples
     rows = np.eye(len(task.labels), dtype=np.float32)[example.labels["ner"].values]
-    found = task.entities(rows, example.tokens, text)
+    found = task.entities(5 * rows, example.tokens, text)
     assert [(span.start, span.end, span.type) for span in found] == [
         (span.start, span.end, span.type) for span in spans
     ]
@@ -135,7 +137,7 @@ def test_no_entity_has_a_bracket_without_its_partner_or_no_letter(
     task, text = kind("ner", ("X",)), f"the {words} of"
     tokens = text_tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
     tags = [0, 1, *[2] * (len(words.split()) - 1), 0]
-    found = task.entities(np.eye(3, dtype=np.float32)[tags], tokens, text)
+    found = task.entities(5 * np.eye(3, dtype=np.float32)[tags], tokens, text)
     assert [text[span.start : span.end] for span in found] == expected
 
 
@@ -145,7 +147,8 @@ def test_the_best_sequence_is_that_of_brute_force(scheme: str, seed: int) -> Non
     from itertools import pairwise, product
 
     labels = 5
-    rows = np.random.default_rng(seed).dirichlet(np.ones(labels), size=4).astype(np.float32)
+    chance_of = np.random.default_rng(seed)
+    rows = chance_of.dirichlet(np.full(labels, chance_of.choice([0.1, 1.0])), size=5).astype(np.float32)
     allowed, start, stop = transitions(labels, scheme)
 
     def valid(tags: tuple[int, ...]) -> bool:
@@ -155,10 +158,47 @@ def test_the_best_sequence_is_that_of_brute_force(scheme: str, seed: int) -> Non
     def chance(tags: tuple[int, ...]) -> float:
         return float(np.prod([rows[at, tag] for at, tag in enumerate(tags)]))
 
-    best = max((tags for tags in product(range(labels), repeat=4) if valid(tags)), key=chance)
+    best = max((tags for tags in product(range(labels), repeat=5) if valid(tags)), key=chance)
     found = tuple(best_sequence(rows, scheme).tolist())
     assert valid(found)
     assert chance(found) == pytest.approx(chance(best), rel=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+@given(seed=st.integers(0, 10_000))
+def test_the_search_around_faults_finds_what_a_search_of_all_words_finds(scheme: str, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    task = Tagging("", tuple("WXYZ"[: chance.integers(1, 5)]), scheme)  # type: ignore[arg-type]
+    labels = len(task.labels)
+    rows = chance.dirichlet(np.full(labels, chance.choice([0.2, 1.0, 5.0])), size=chance.integers(1, 40))
+    between, first, last = (np.where(part, np.float32(0), BAN) for part in transitions(labels, scheme))
+    scores = np.log(np.maximum(rows.astype(np.float32), 1e-30))
+    wanted = search(scores, between=between, first=first, last=last)
+    found = best_sequence(rows.astype(np.float32), scheme)
+    places = np.arange(len(rows))
+    assert scores[places, found].sum() == pytest.approx(scores[places, wanted].sum(), rel=1e-5, abs=1e-5)
+    again = search(100 * np.eye(labels, dtype=np.float32)[found], between=between, first=first, last=last)
+    assert again.tolist() == found.tolist()  # it is a valid sequence
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+@given(seed=st.integers(0, 10_000))
+def test_rows_decoded_together_are_those_decoded_alone(scheme: str, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    task = Tagging("ner", ("X", "Y"), scheme)  # type: ignore[arg-type]
+    words = chance.integers(0, 6, size=chance.integers(1, 8))
+    logits = chance.normal(scale=2, size=(int(words.sum()), len(task.labels))).astype(np.float32)
+    logits[:, 0] += 1
+    together = task.word_spans(logits, words)
+    for row, end in enumerate(np.cumsum(words).tolist()):
+        own = logits[end - int(words[row]) : end]
+        assert together.get(row, []) == (task.word_spans(own, words[row : row + 1]).get(0, []) if len(own) else [])
+        tags = best_sequence(softmax(own), scheme).tolist() if len(own) else []
+        covered = {at for begin, stop, _, _ in together.get(row, []) for at in range(begin, stop)}
+        assert covered == {at for at, tag in enumerate(tags) if tag}
+        for begin, stop, type_, score in together.get(row, []):
+            assert type_ == task.labels[tags[begin]][2:]
+            assert score == min(softmax(own)[at, tags[at]] for at in range(begin, stop))
 
 
 def test_a_task_is_restored_from_what_was_written_down() -> None:

@@ -345,7 +345,7 @@ class Annotator:
             with closing(reader.answers(section)) as answers:
                 for one, task, inputs, said in answers:
                     if finds_spans(task):
-                        found[one.document] += task.mentions(documents[one.document].text, inputs, said)
+                        found[one.document] += said
                     else:
                         kept = outputs[one.document].setdefault(task.name, ([], []))
                         kept[0].extend(inputs)

@@ -42,12 +42,13 @@ class Asked:
     """Inputs of a document, and the tasks that they are for. The inputs of a long document come in several of these, in order."""
 
     document: int
+    text: str
     tasks: Sequence[Task]
     inputs: Sequence[ModelInput]
 
 
-Said = tuple[Asked, "Task", "Sequence[ModelInput]", "Sequence[Floats]"]
-"""A task's outputs for some of the inputs that were asked about."""
+Said = tuple[Asked, "Task", "Sequence[ModelInput]", "Sequence[Any]"]
+"""A task's outputs for some of the inputs that were asked about; of a task that finds spans the spans instead, and no inputs."""
 
 
 def groups(tasks: Iterable[Task]) -> list[list[Task]]:
@@ -82,11 +83,11 @@ def sections(
             inputs: list[ModelInput] = []
             for one in group[0].inputs(document, tokenizer, limit=limit, counts=counts):
                 if size >= chunk and inputs and inputs[-1].number != one.number:
-                    yield [*section, Asked(number, group, inputs)]
+                    yield [*section, Asked(number, document.text, group, inputs)]
                     section, inputs, size = [], [], 0
                 inputs.append(one)
                 size += characters(one)
-            section.append(Asked(number, group, inputs))
+            section.append(Asked(number, document.text, group, inputs))
     if section:
         yield section
 
@@ -181,14 +182,14 @@ class Reader:
                     continue
                 logits = self._tempered(outputs[task.name], task)
                 if finds_spans(task):
-                    yield from self._parts(task, logits, batch, members, asked, waiting)
+                    yield from self._spans(task, logits, batch, members, asked, waiting)
                     continue
                 pieces = split(logits, task.unit, batch)
                 for row, number, place in members:
                     if waiting.complete(number, task, place, pieces[row]):
                         yield waiting.taken(number, task)
 
-    def _parts(
+    def _spans(
         self,
         task: Any,
         logits: Floats,
@@ -197,23 +198,22 @@ class Reader:
         asked: Sequence[Asked],
         waiting: _Waiting,
     ) -> Iterator[Said]:
-        """Each sentence as soon as all its windows are read; those without a word that says anything are passed over."""
-        ends = np.cumsum(batch.words)
-        begins, some = ends - batch.words, batch.words > 0
-        busy = np.ones(len(ends), dtype=bool)
-        if task.skips_empty:
-            busy[:] = False
-            if some.any():
-                busy[some] = np.logical_or.reduceat(logits.argmax(axis=1) > 0, begins[some])
-        first, last, found = begins.tolist(), ends.tolist(), busy.tolist()
+        """The spans of each sentence as soon as all its windows are read. Sentences of one window are decoded together, if the task can."""
+        ends = np.cumsum(batch.words).tolist()
+        by_row = task.word_spans(logits, batch.words) if hasattr(task, "word_spans") else None
         for row, number, place in members:
-            read = asked[number].inputs[place]
-            piece = logits[first[row] : last[row]]
+            one = asked[number]
+            read = one.inputs[place]
+            if read.cut is None and by_row is not None:
+                if row in by_row:
+                    yield one, task, (), task.placed(one.text, read.tokens, read.part, by_row[row])
+                continue
+            piece = logits[ends[row] - read.tokens.words : ends[row]]
             if read.cut is None:
-                if found[row] and read.tokens.words:
-                    yield asked[number], task, (read,), (piece,)
+                if read.tokens.words:
+                    yield one, task, (), task.mentions(one.text, (read,), (piece,))
             elif waiting.whole(number, task, place, piece):
-                yield waiting.windows(number, task, place)
+                yield one, task, (), task.mentions(one.text, *waiting.windows(number, task, place))
 
     def _pairs(
         self,
@@ -280,10 +280,14 @@ class _Waiting:
         pieces[place] = piece
         return all(one in pieces for one in self._places(number, place))
 
-    def windows(self, number: int, task: Task, place: int) -> Said:
-        """All windows of a window's sentence with their outputs."""
-        one, pieces, places = self._asked[number], self._pieces[number, task.name], self._places(number, place)
-        return one, task, [one.inputs[at] for at in places], [pieces.pop(at) for at in places]
+    def windows(self, number: int, task: Task, place: int) -> tuple[list[ModelInput], list[Floats]]:
+        """All windows of a window's sentence, and their outputs."""
+        inputs, pieces, places = (
+            self._asked[number].inputs,
+            self._pieces[number, task.name],
+            self._places(number, place),
+        )
+        return [inputs[at] for at in places], [pieces.pop(at) for at in places]
 
     def _places(self, number: int, place: int) -> range:
         """The places of the windows of one sentence, which stand side by side."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging, transitions
 from biomux.tasks.viterbi import BAN, search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from biomux.document import Span
-    from biomux.text.tokens import Tokens
+    from biomux.tasks.tagging import WordSpan
 
     Floats = NDArray[np.float32]
 
@@ -64,17 +64,19 @@ class Chained(Tagging):
         """The task, decoded with transitions."""
         return cls(**{field.name: getattr(task, field.name) for field in fields(Tagging)}, learned=learned)
 
-    @property
-    def skips_empty(self) -> bool:
-        """No: a transition can make a mention where every word by itself has none."""
-        return False
-
-    def entities(self, probabilities: Floats, tokens: Tokens, text: str) -> list[Span]:
-        """The mentions of the best tag sequence; a mention's score is the smallest of its tags' probabilities given all words."""
-        scores = np.log(np.maximum(probabilities, 1e-30))
-        learned = self.learned or Transitions.none(scores.shape[1])
-        tags = best_path(scores, learned, self.scheme)
-        return self.spans(tags, marginals(scores, learned, self.scheme), tokens, text) if tags.any() else []
+    def word_spans(self, logits: Floats, words: NDArray[np.int64]) -> dict[int, list[WordSpan]]:
+        """The entities of the best tag sequence of each row; an entity's score is the smallest of its tags' probabilities given all words."""
+        tags, chances = np.zeros(len(logits), dtype=np.intp), np.zeros(len(logits), dtype=np.float32)
+        learned = self.learned or Transitions.none(logits.shape[1])
+        ends = np.cumsum(words)
+        for size, end in zip(words.tolist(), ends.tolist(), strict=True):
+            inside = slice(end - size, end)
+            scores = np.log(np.maximum(softmax(logits[inside]), 1e-30))
+            tags[inside] = path = best_path(scores, learned, self.scheme)
+            if path.any():
+                chances[inside] = marginals(scores, learned, self.scheme)[np.arange(size), path]
+        tagged = np.flatnonzero(tags)
+        return self.ranges(tags, tagged, chances[tagged], ends, words)
 
 
 def best_path(scores: Floats, learned: Transitions, scheme: str | None = None) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from biomux.tasks.examples import ModelInput
     from biomux.text.tokens import Tokens
 
-__all__ = ["MASKED", "Encoded", "Tagging", "best_sequence", "strict_spans", "transitions", "types_in"]
+WordSpan = tuple[int, int, str, float]
+"""The first word of an entity, the one after its last, its type and score."""
+
+__all__ = ["MASKED", "Encoded", "Tagging", "WordSpan", "best_sequence", "strict_spans", "transitions", "types_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,6 @@ class Tagging:
     def unit(self) -> Literal["word"]:
         """A label for each word."""
         return "word"
-
-    @property
-    def skips_empty(self) -> bool:
-        """Whether there is no mention for sure where O is the most probable tag of every word."""
-        return True
 
     @property
     def objective(self) -> str:
@@ -193,59 +192,134 @@ class Tagging:
     def mentions(self, text: str, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]) -> list[Span]:
         """The mentions of a sentence; of one stretch of a very long one those that begin in its core."""
         tokens, rows = text_inputs.stitched(inputs, outputs)
-        found = self.entities(softmax(rows), tokens, text)
-        start, end = inputs[0].part
-        if tokens.starts[0] >= start and tokens.ends[-1] <= end:
-            return found
-        return [span for span in found if start <= span.start < end]
+        return self.placed(text, tokens, inputs[0].part, self.word_spans(rows, np.array([len(rows)])).get(0, ()))
 
-    def entities(self, probabilities: NDArray[np.float32], tokens: Tokens, text: str) -> list[Span]:
+    def entities(self, logits: NDArray[np.float32], tokens: Tokens, text: str) -> list[Span]:
         """The entities of the most probable valid tag sequence. `text` is the whole text that the tokens are of.
 
         An entity's score is the smallest probability among its words' tags. Brackets are brought into balance, and what has no letter or digit is
         dropped (`biomux.text.brackets`).
         """
-        tags = best_sequence(probabilities, self.scheme)
-        return self.spans(tags, probabilities, tokens, text)
+        return self.placed(text, tokens, None, self.word_spans(logits, np.array([len(logits)])).get(0, ()))
 
-    def spans(
-        self, tags: NDArray[np.intp], probabilities: NDArray[np.float32], tokens: Tokens, text: str
-    ) -> list[Span]:
-        """The entities of a valid tag sequence."""
-        found: list[Span] = []
-        said = tags.tolist()
-        chosen = probabilities[np.arange(len(said)), tags].tolist()
+    def word_spans(self, logits: NDArray[np.float32], words: NDArray[np.int64]) -> dict[int, list[WordSpan]]:
+        """The entities of each row of a batch, as ranges of its words; rows without any are left out.
+
+        `logits` has the words of all rows, one row after the other; `words` says how many each has. All rows are decoded at once: in a batch of many
+        sentences and heads, Python for each of them would take longer than the network.
+        """
+        tags = logits.argmax(axis=1)
+        if not tags.any():
+            return {}
+        ends = np.cumsum(words)
+        for row in invalid_rows(tags, ends, logits.shape[1], self.scheme).tolist():
+            inside = slice(int(ends[row] - words[row]), int(ends[row]))
+            tags[inside] = best_sequence(softmax(logits[inside]), self.scheme)
+        tagged = np.flatnonzero(tags)
+        chosen = softmax(logits[tagged])[np.arange(len(tagged)), tags[tagged]]
+        return self.ranges(tags, tagged, chosen, ends, words)
+
+    def ranges(
+        self,
+        tags: NDArray[np.intp],
+        tagged: NDArray[np.intp],
+        scores: NDArray[np.float32],
+        ends: NDArray[np.int64],
+        words: NDArray[np.int64],
+    ) -> dict[int, list[WordSpan]]:
+        """The entities of valid tag sequences, by row. `scores` are those of the words that have a tag other than O: `tagged`."""
+        if not len(tagged):
+            return {}
         stride = 2 if self.scheme == "bio" else 4
-        opening = (1,) if stride == 2 else (1, 0)  # what B (and S) leave of a division by the stride
-        start = 0
-        while start < len(said):
-            if said[start] % stride not in opening or not said[start]:
-                start += 1
-                continue
-            end = start + 1
-            while end < len(said) and said[end] and said[end] % stride not in opening:
-                end += 1
-            type_ = self.types[(said[start] - 1) // stride]
-            place = balanced(text, int(tokens.starts[start]), int(tokens.ends[end - 1]))
-            if place is not None:
-                found.append(Span(*place, type_, score=min(chosen[start:end]), head=self.name))
-            start = end
+        own = tags[tagged]
+        opens = own % stride == 1
+        if stride == 4:
+            opens |= own % stride == 0  # S-
+        first = np.flatnonzero(opens)  # a valid sequence has no word inside an entity that none opens
+        least = np.minimum.reduceat(scores, first)
+        lengths = np.diff(np.append(first, len(tagged)))
+        begins = tagged[first]
+        rows = np.searchsorted(ends, begins, side="right")
+        begins -= (ends - words)[rows]
+        types = (own[first] - 1) // stride
+        found: dict[int, list[WordSpan]] = {}
+        columns = (rows, begins, begins + lengths, types, least)
+        for row, begin, end, type_, score in zip(*(column.tolist() for column in columns), strict=True):
+            found.setdefault(row, []).append((begin, end, self.types[type_], score))
         return found
+
+    def placed(self, text: str, tokens: Tokens, part: Range | None, spans: Sequence[WordSpan]) -> list[Span]:
+        """Ranges of words as entities of the text. In a row that reads more than its part, those that begin in the part."""
+        found: list[Span] = []
+        for begin, end, type_, score in spans:
+            place = balanced(text, int(tokens.starts[begin]), int(tokens.ends[end - 1]))
+            if place is not None:
+                found.append(Span(*place, type_, score, self.name))
+        if part is None or (tokens.starts[0] >= part[0] and tokens.ends[-1] <= part[1]):
+            return found
+        return [span for span in found if part[0] <= span.start < part[1]]
+
+
+def invalid_rows(tags: NDArray[np.intp], ends: NDArray[np.int64], labels: int, scheme: str) -> NDArray[np.intp]:
+    """The rows of a batch whose tags are no sequence that the scheme allows. A row without words is none."""
+    allowed, start, stop = transitions(labels, scheme)
+    last = np.zeros(len(tags), dtype=bool)
+    last[ends[ends > 0] - 1] = True
+    wrong = np.zeros(len(tags), dtype=bool)
+    wrong[1:] = ~allowed[tags[:-1], tags[1:]] & ~last[:-1]
+    first = np.append(True, last[:-1])
+    wrong |= (first & ~start[tags]) | (last & ~stop[tags])
+    return np.unique(np.searchsorted(ends, np.flatnonzero(wrong), side="right"))
 
 
 def best_sequence(probabilities: NDArray[np.float32], scheme: str = "bio") -> NDArray[np.intp]:
     """The most probable tag sequence that the scheme allows.
 
-    The most probable tag of each word is the answer wherever that is a valid sequence, which it nearly always is; only otherwise
-    is the search of Viterbi needed.
+    The most probable tag of each word is the answer wherever that is a valid sequence, which it nearly always is. Elsewhere the search of Viterbi is made
+    over the few words around each fault, free of their neighbours; if what it finds fits the neighbours' tags, no sequence of all words is more
+    probable. If not, it is made over more words.
     """
     tags: NDArray[np.intp] = probabilities.argmax(axis=1)
     allowed, start, stop = transitions(probabilities.shape[1], scheme)
-    if not len(tags) or (start[tags[0]] and stop[tags[-1]] and allowed[tags[:-1], tags[1:]].all()):
+    if not len(tags):
         return tags
-    banned = [np.where(part, np.float32(0), BAN) for part in (allowed, start, stop)]
+    faults = (np.flatnonzero(~allowed[tags[:-1], tags[1:]]) + 1).tolist()
+    if not start[tags[0]]:
+        faults.insert(0, 0)
+    if not stop[tags[-1]]:
+        faults.append(len(tags))
+    if not faults:
+        return tags
     scores = np.log(np.maximum(probabilities, 1e-30))
-    return search(scores, between=banned[0], first=banned[1], last=banned[2])
+    between, first, last = _banned(probabilities.shape[1], scheme)
+    free = np.zeros_like(first)
+    searched: list[tuple[int, int]] = []
+    for fault in faults:
+        if searched and fault < searched[-1][1]:
+            continue
+        begin, end, more = max(0, fault - 1), min(len(tags), fault + 1), 1
+        while True:
+            while searched and searched[-1][1] > begin:
+                begin = min(begin, searched.pop()[0])
+            opening = free if begin else first
+            closing = free if end < len(tags) else last
+            found = search(scores[begin:end], between=between, first=opening, last=closing)
+            fits_left = not begin or allowed[tags[begin - 1], found[0]]
+            fits_right = end == len(tags) or allowed[found[-1], tags[end]]
+            if fits_left and fits_right:
+                break
+            begin = begin if fits_left else max(0, begin - more)
+            end = end if fits_right else min(len(tags), end + more)
+            more *= 2
+        tags[begin:end] = found
+        searched.append((begin, end))
+    return tags
+
+
+@cache
+def _banned(labels: int, scheme: str) -> tuple[NDArray[np.float32], ...]:
+    """`transitions` as scores: 0, or as good as impossible."""
+    return tuple(np.where(part, np.float32(0), BAN) for part in transitions(labels, scheme))
 
 
 _TABLES: dict[tuple[int, str], tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]] = {}

@@ -149,13 +149,11 @@ class SpanTask(Task, Protocol):
     """A task that finds spans of types: its types can be asked for and merged with those of others, and a threshold kept.
 
     What it finds in one part of a text depends on the inputs of that part alone, so the annotator decodes parts as they come.
+    A task may also have `word_spans` and `placed`, as `Tagging` has: sentences of a batch are then decoded together, which is faster.
     """
 
     @property
     def types(self) -> tuple[str, ...]: ...
-    @property
-    def skips_empty(self) -> bool:
-        """Whether there is nothing for sure where the first label is the most probable of every word."""
 
     def mentions(self, text: str, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]) -> list[Span]:
         """The spans of one part of a text, from its input, or its windows in order."""

@@ -19,7 +19,6 @@ from biomux.errors import ScoreError
 from biomux.scoring.calibration import thresholds
 from biomux.scoring.temperature import fit_temperature
 from biomux.tasks.examples import ModelInput, make
-from biomux.tasks.softmax import softmax
 from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import tokens as text_tokens
 
@@ -154,7 +153,7 @@ def answers(task: Tagging, found: Sequence[Sentence], heat: float) -> dict[str, 
     scores: dict[str, list[float]] = {type_: [] for type_ in task.types}
     right: dict[str, list[bool]] = {type_: [] for type_ in task.types}
     for one in found:
-        for span in task.entities(softmax(one.logits, heat), one.tokens, one.text):
+        for span in task.entities(one.logits / np.float32(heat), one.tokens, one.text):
             scores[span.type].append(min(1.0, round(span.score or 0.0, DIGITS)))
             right[span.type].append((span.start, span.end, span.type) in one.gold)
     gold = Counter(type_ for one in found for _, _, type_ in one.gold)
