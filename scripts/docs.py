@@ -30,7 +30,7 @@ ERROR_GROUPS = (
     ("BX301", "Recipes and studies"),
     ("BX401", "Training"),
     ("BX501", "Bundles"),
-    ("BX550", "Pre-training"),
+    ("BX550", "Pre-training and teachers"),
     ("BX601", "Annotating"),
     ("BX701", "Scoring"),
     ("BX801", "Serving"),

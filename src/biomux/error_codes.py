@@ -529,6 +529,16 @@ CODES: dict[str, Entry] = {
         "`--small` puts in what stands in the recipe's section `small`, and there is none.",
         "Leave out --small, or add the section.",
     ),
+    "BX560": Entry(
+        "an encoder that does not move is to learn a teacher's layers",
+        "The regime leaves the encoder as it is, so losses between its layers and a teacher's change nothing.",
+        "Choose a regime that trains the encoder, or leave out the section distil.",
+    ),
+    "BX561": Entry(
+        "a loss does not fit a task that is taught",
+        "kl-divergence and soft-cross-entropy compare one choice among labels; the task has several labels at once, or a number.",
+        "Set teacher.loss to logit-mse, or leave the task out of teacher.only.",
+    ),
     "BX601": Entry(
         "a text has half a surrogate pair",
         "The text was cut or decoded wrongly: half a pair is not a character.",

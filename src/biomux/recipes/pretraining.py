@@ -11,14 +11,22 @@ from pydantic import Field, model_validator
 from biomux.errors import RecipeError, nearest
 from biomux.recipes import read as recipes
 from biomux.recipes import run_folder
-from biomux.recipes.schema import EncoderSettings, Loop, Positive, Section, Share
+from biomux.recipes.schema import (
+    EncoderSettings,
+    FeatureLossSettings,
+    LayerTeacher,
+    Loop,
+    Positive,
+    Section,
+    Share,
+    Weight,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FILE = run_folder.PRETRAINING
 """The recipe in the folder of a pre-training run."""
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TextSettings(Section):
@@ -69,29 +77,12 @@ class OutputLoss(Section):
     weight: Positive = 1.0
 
 
-class FeatureLossSettings(Section):
-    """How layers of the student are compared with those of its teacher.
+class DistilSettings(LayerTeacher):
+    """A teacher of layers, as tagging recipes have one, which also says what stands where words are hidden.
 
-    `layers` are the student's: "all", each with the one that `distil.map` names; "last", with the teacher's last; "embeddings"; or a list. `weight` is that of each
-    layer's loss, or a list with a weight for each.
+    `words` is the weight of the text's own hidden words; with 0 only the teacher counts. `output` compares guesses at them.
     """
 
-    loss: Literal["hidden-cosine", "hidden-mse", "attention-mse", "attention-kl"]
-    layers: Literal["all", "last", "embeddings"] | tuple[Annotated[int, Field(ge=1)], ...] = "all"
-    weight: Positive | tuple[Weight, ...] = 1.0
-
-
-class DistilSettings(Section):
-    """A teacher that reads the very batches that its student reads, hidden tokens included.
-
-    `teacher` is a folder of an encoder or a hub name, with the student's vocabulary. `map` says which of its layers each layer of the student learns from:
-    "uniform", "last", "first", "every-other-0", "every-other-1" or a list. `words` is the weight of the text's own hidden words; with 0 only the teacher counts.
-    """
-
-    teacher: str
-    map: (
-        Literal["first", "last", "uniform", "every-other-0", "every-other-1"] | tuple[Annotated[int, Field(ge=0)], ...]
-    ) = "uniform"
     words: Weight = 1.0
     output: OutputLoss | None = None
     features: tuple[FeatureLossSettings, ...] = ()

@@ -23,6 +23,7 @@ from biomux.errors import CorpusError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _plain(name: str) -> str:
@@ -308,6 +309,32 @@ class TeacherSettings(Section):
         return self.alpha if self.alpha_weighs == "labels" else 1 - self.alpha
 
 
+class FeatureLossSettings(Section):
+    """How layers of the student are compared with those of its teacher.
+
+    `layers` are the student's: "all", each with the one that `distil.map` names; "last", with the teacher's last; "embeddings"; or a list. `weight` is that of each
+    layer's loss, or a list with a weight for each.
+    """
+
+    loss: Literal["hidden-cosine", "hidden-mse", "attention-mse", "attention-kl"]
+    layers: Literal["all", "last", "embeddings"] | tuple[Annotated[int, Field(ge=1)], ...] = "all"
+    weight: Positive | tuple[Weight, ...] = 1.0
+
+
+class LayerTeacher(Section):
+    """A teacher that reads the very batches that its student reads, so that layers can be compared, token by token.
+
+    `teacher` is a run, a folder of an encoder or a hub name, with the student's vocabulary. `map` says which of its layers each layer of the student learns from:
+    "uniform", "last", "first", "every-other-0", "every-other-1" or a list.
+    """
+
+    teacher: str
+    map: (
+        Literal["first", "last", "uniform", "every-other-0", "every-other-1"] | tuple[Annotated[int, Field(ge=0)], ...]
+    ) = "uniform"
+    features: Annotated[tuple[FeatureLossSettings, ...], Field(min_length=1)]
+
+
 class Development(Section):
     """How development scores are taken: after every `every` epochs, on at most `limit` documents of each task."""
 
@@ -342,6 +369,7 @@ class Recipe(Section):
     model: ModelPart
     regime: Regime = Regime()
     teacher: TeacherSettings | None = None
+    distil: LayerTeacher | None = None
     loop: Loop = Loop()
     development: Development = Development()
     types: dict[str, tuple[str, ...]] = {}
@@ -350,8 +378,8 @@ class Recipe(Section):
     def training(self) -> dict[str, Any]:
         """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
         left = {"about", "paper", "table", "types", "levels"}
-        if self.teacher is None:  # a recipe without one means what it meant before there were teachers
-            left.add("teacher")
+        # A recipe without teachers means what it meant before there were any.
+        left |= {name for name in ("teacher", "distil") if getattr(self, name) is None}
         plain = self.model_dump(mode="json", exclude=left)
         plain["loop"] = self.loop.deciding()
         return plain

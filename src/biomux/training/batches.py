@@ -222,7 +222,8 @@ def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.in
     """Places and labels of one example, without what is masked (a teacher's logits: no number); `start` is where its row begins."""
     values, read = labels.values, example.input
     if labels.unit == "window":
-        return np.array([start], dtype=np.int64), values
+        known = np.isfinite(values[:, 0]) if values.ndim == 2 else np.ones(len(values), dtype=bool)
+        return np.full(int(known.sum()), start, dtype=np.int64), values[known]
     if labels.unit == "answer":
         places = np.where(values < 0, 0, read.tokens.first[values] + read.begin)
         return np.array([start], dtype=np.int64), places.reshape(1, 2)

@@ -93,7 +93,7 @@ def build(
     if outputs is not None:
         examples, told = teachers.teach(recipe, tasks, documents, examples, place=outputs, listen=listen)
         for name, taught in told.items():
-            counts[name].update(taught)
+            counts.setdefault(name, Counter()).update(taught)
     if plan.draw.fraction < 1:
         left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
         counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})

@@ -1,29 +1,43 @@
-"""Folders that several runs share: tokens of texts and outputs of teachers, computed once. One process fills a folder at a time."""
+"""Folders that several runs share: tokens of texts and outputs of teachers, computed once. One process fills a folder at a time; others wait for it."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import time
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from biomux.errors import TrainingError
 from biomux.files import InUseError, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+WAIT = 0.5
+"""Seconds between two looks whether another process has finished."""
 
 
 @contextmanager
-def filling(folder: Path, *, busy: str, failure: str, hint: str) -> Iterator[None]:
-    """Make a folder and hold its lock.
+def filling(folder: Path, *, busy: str, failure: str, hint: str, listen: Callable[[str], None]) -> Iterator[None]:
+    """Make a folder and hold its lock, after whoever has it now: another run, or another process of the same one.
 
-    `busy` is the message where another process holds the lock, `failure` that where the disk refuses (without the reason, which is added), and `hint` what to do then.
+    `busy` is told to `listen` while another process holds the lock; `failure` is the message where the disk refuses (without the reason, which is added), and `hint` what to do then.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(locked(folder))
+                    break
+                except InUseError:
+                    listen(f"{busy}: waiting for it")
+                    listen = _unheard
+                    time.sleep(WAIT)
             yield
-    except InUseError:
-        raise TrainingError("BX405", busy, where=str(folder), hint="wait until it has finished, then resume") from None
     except OSError as error:
         raise TrainingError("BX402", f"{failure}: {error.strerror or error}", where=str(folder), hint=hint) from error
+
+
+def _unheard(message: str) -> None:
+    """Takes what has been told already."""

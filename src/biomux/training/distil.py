@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import RecipeError, TrainingError
-from biomux.training import pretrained_head
-from biomux.training.encoders import transformer
+from biomux.recipes.run_folder import RunFolder
+from biomux.training import pretrained_head, teachers
+from biomux.training.encoders import from_run, transformer
 from biomux.training.encoders.layer_maps import layer_map
 from biomux.training.encoders.tokenizer import file_of
 from biomux.training.heads import masked_lm
@@ -22,22 +23,21 @@ if TYPE_CHECKING:
 
     from tokenizers import Tokenizer
 
-    from biomux.recipes.pretraining import DistilSettings, FeatureLossSettings
+    from biomux.recipes.pretraining import DistilSettings
+    from biomux.recipes.schema import FeatureLossSettings, LayerTeacher
+    from biomux.tasks.examples import Unit
     from biomux.training.plan import Plan
 
 
+def reader(settings: LayerTeacher, tokenizer: Tokenizer) -> StepTeacher:
+    """The teacher's encoder, for a student that learns its layers; refused if it reads other tokens than its student."""
+    encoder, _ = _encoder(settings, tokenizer)
+    return _reading(encoder, {}, {})
+
+
 def teacher(settings: DistilSettings, head: str, tokenizer: Tokenizer) -> StepTeacher:
-    """The teacher with its head for hidden tokens; refused if it reads other tokens than its student, or has no guesses where these are to be learned."""
-    encoder, theirs, _ = transformer.load(settings.teacher)
-    if theirs.get_vocab() != tokenizer.get_vocab():
-        raise TrainingError(
-            "BX551",
-            f"this teacher has another vocabulary than its student: {theirs.get_vocab_size():,} tokens, not {tokenizer.get_vocab_size():,}"
-            if theirs.get_vocab_size() != tokenizer.get_vocab_size()
-            else "this teacher has another vocabulary than its student",
-            where=settings.teacher,
-            hint="give model.encoder the teacher's tokenizer and vocabulary.kind: keep, or pre-train the teacher with the new vocabulary first",
-        )
+    """The teacher with its head for hidden tokens; refused as by `reader`, or if it has no guesses where these are to be learned."""
+    encoder, theirs = _encoder(settings, tokenizer)
     made = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
     found = pretrained_head.read(settings.teacher, encoder.config.model_type)
     if found is not None:
@@ -49,7 +49,28 @@ def teacher(settings: DistilSettings, head: str, tokenizer: Tokenizer) -> StepTe
             where=settings.teacher,
             hint="pre-train it first and name the folder that this leaves, or leave out distil.output",
         )
-    model = Model(encoder, {head: made}, {head: "token"})
+    return _reading(encoder, {head: made}, {head: "token"})
+
+
+def _encoder(settings: LayerTeacher, tokenizer: Tokenizer) -> tuple[Any, Tokenizer]:
+    """The encoder of a run, a folder or a hub name, and its tokenizer."""
+    folder = Path(settings.teacher)
+    encoder: Any
+    encoder, theirs, _ = from_run.load(folder) if RunFolder(folder).trained else transformer.load(settings.teacher)
+    if theirs.get_vocab() != tokenizer.get_vocab():
+        raise TrainingError(
+            "BX551",
+            f"this teacher has another vocabulary than its student: {theirs.get_vocab_size():,} tokens, not {tokenizer.get_vocab_size():,}"
+            if theirs.get_vocab_size() != tokenizer.get_vocab_size()
+            else "this teacher has another vocabulary than its student",
+            where=settings.teacher,
+            hint="give model.encoder the teacher's tokenizer and vocabulary.kind: keep, or pre-train the teacher with the new vocabulary first",
+        )
+    return encoder, theirs
+
+
+def _reading(encoder: Any, heads: dict[str, Any], units: dict[str, Unit]) -> StepTeacher:
+    model = Model(encoder, heads, units)
     model.requires_grad_(False)
     return StepTeacher(model.eval())
 
@@ -63,6 +84,18 @@ def with_teacher(plan: Plan, settings: DistilSettings, head: str, *, student: in
         if output.loss == "kl-divergence":
             options["direction"] = output.direction
         own.append(Objective(output.loss, head, output.weight, "step-teacher", options))
+    return with_features(replace(plan, objectives=tuple(own)), settings, student=student, teacher=teacher)
+
+
+def with_features(plan: Plan, settings: LayerTeacher, *, student: int, teacher: int) -> Plan:
+    """The plan with a loss for each pair of layers, of a student and a teacher of so many."""
+    if not plan.moves("encoder."):
+        raise RecipeError(
+            "BX560",
+            "an encoder that does not move cannot learn a teacher's layers",
+            where="distil",
+            hint="choose another regime, or leave out distil",
+        )
     features = [
         one for part in settings.features for one in _features(part, settings, student=student, teacher=teacher)
     ]
@@ -71,11 +104,11 @@ def with_teacher(plan: Plan, settings: DistilSettings, head: str, *, student: in
         raise RecipeError(
             "BX306", f"{twice!r} is asked for twice", where="distil → features", hint="give each layer one such loss"
         )
-    return replace(plan, objectives=tuple(own), features=tuple(features))
+    return replace(plan, features=tuple(features))
 
 
 def _features(
-    part: FeatureLossSettings, settings: DistilSettings, *, student: int, teacher: int
+    part: FeatureLossSettings, settings: LayerTeacher, *, student: int, teacher: int
 ) -> Iterator[FeatureObjective]:
     if part.layers == "embeddings":
         pairs = [(0, 0)]
@@ -105,16 +138,18 @@ def _features(
             yield FeatureObjective(part.loss, ours, theirs, weight)
 
 
-def checksum(settings: DistilSettings | None) -> str | None:
+def checksum(settings: LayerTeacher | None) -> str | None:
     """A checksum of a teacher's weights and vocabulary; None without a teacher."""
     if settings is None:
         return None
+    if RunFolder(Path(settings.teacher)).trained:
+        return teachers.checksum(Path(settings.teacher))
     if file_of(settings.teacher, "config.json") is None:
         raise TrainingError(
             "BX401",
             f"cannot load the teacher {settings.teacher!r}: it has no config.json",
             where="distil → teacher",
-            hint="give the folder of an encoder, such as RUN/encoder of a pre-training run, or a hub name where there is a network",
+            hint="give a finished run, the folder of an encoder, or a hub name where there is a network",
         )
     digest = sha256()
     for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt"):

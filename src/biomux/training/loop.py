@@ -256,7 +256,8 @@ def step(
     if sums:
         chosen_movers = list(movers.values())
         if run.plan.optimizers == "per-task":
-            tasks = {run.examples[index].task for members in chosen for index in members} | {optimizers.TABLES}
+            tasks = {run.examples[index].task for members in chosen for index in members}
+            tasks |= {optimizers.TABLES, optimizers.BESIDE}
             chosen_movers = [mover for name, mover in movers.items() if name in tasks]
         _move(run, chosen_movers, sums)
     run.model.zero_grad(set_to_none=True)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TABLES = ".tables"
 """The optimizer of tables with sparse gradients, in whatever plan; no task can have this name."""
+BESIDE = ".beside"
+"""Where each task has its own, the optimizer of what is learned beside the model: it steps with each of them."""
 _LAYER = re.compile(r"\.layers?\.(\d+)\.")
 
 
@@ -90,7 +92,9 @@ def of_plan(
     def of(head: str) -> Callable[[str], bool]:
         return lambda name: moves(name) and (not name.startswith("heads.") or name.startswith(f"heads.{head}."))
 
-    return {**{head: build(model, settings, moves=of(head)) for head in heads}, **sparse}
+    own = {head: build(model, settings, moves=of(head)) for head in heads}
+    beside = {BESIDE: build(model, settings, moves=lambda _: False, weights=weights)} if weights else {}
+    return {**own, **beside, **sparse}
 
 
 def _make(name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:

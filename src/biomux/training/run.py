@@ -37,7 +37,7 @@ from biomux.formats import jsonl, target
 from biomux.recipes import run_folder
 from biomux.recipes.read import check
 from biomux.recipes.run_folder import RunFolder
-from biomux.training import checkpoint, device, example_cache, loop, precision, teacher_outputs, teachers
+from biomux.training import checkpoint, device, distil, example_cache, loop, precision, teacher_outputs, teachers
 from biomux.training.build import Built, build, restore
 from biomux.training.development_scores import predict
 from biomux.training.distributed import Processes, joined
@@ -108,6 +108,12 @@ def _run(
             recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=told
         )
     built.model.to(place)
+    plan, teacher = built.plan, None
+    if recipe.distil is not None:
+        teacher = distil.reader(recipe.distil, built.tokenizer)
+        teacher.model.to(place)
+        depths = {"student": built.model.encoder.depth, "teacher": teacher.model.encoder.depth}
+        plan = distil.with_features(plan, recipe.distil, **depths)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
         write_json(folder / run_folder.BEGUN, _begun(recipe, directory))
@@ -139,7 +145,7 @@ def _run(
     run = loop.LoopInputs(
         folder,
         built.model,
-        built.plan,
+        plan,
         recipe.loop,
         built.examples,
         built.specials,
@@ -147,6 +153,7 @@ def _run(
         journal,
         patience=recipe.development.patience,
         every=recipe.development.every,
+        teacher=teacher,
         processes=processes,
         report_every=report_every,
     )
@@ -159,7 +166,8 @@ def _run(
 
 def _begun(recipe: Recipe, directory: Path | None) -> dict[str, Any]:
     begun = {"recipe": recipe.training(), "corpora": example_cache.corpora_checksum(recipe, directory)}
-    return begun | ({"teachers": teachers.checksums(recipe)} if recipe.teacher else {})
+    begun |= {"teachers": teachers.checksums(recipe)} if recipe.teacher else {}
+    return begun | ({"distil": distil.checksum(recipe.distil)} if recipe.distil else {})
 
 
 def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> None:
@@ -172,7 +180,7 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
     except (KeyError, TypeError, ValueError, RecipeError):
         return
     changed = "its corpora" if corpora != example_cache.corpora_checksum(recipe, directory) else ""
-    if begun.get("teachers", {}) != teachers.checksums(recipe):
+    if begun.get("teachers", {}) != teachers.checksums(recipe) or begun.get("distil") != distil.checksum(recipe.distil):
         changed = "its teachers"
     if before != recipe.training():
         changed = f"its recipe ({', '.join(differences(before, recipe.training()))})"
@@ -257,6 +265,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
         )
     check_corpora(recipe, directory)
     teachers.check_held_out(recipe)
+    distil.checksum(recipe.distil)  # refused if it is not there
     if not processes.first:
         yield
         return

@@ -58,6 +58,13 @@ def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[s
                     where="distil",
                     hint=f"name layers from {least} to {encoder.depth}",
                 )
+        if loss.of == "attention" and not (hasattr(ours, "attention_heads") and hasattr(theirs, "attention_heads")):
+            raise TrainingError(
+                "BX450",
+                f"{one.loss} needs attention maps, which only transformers have",
+                where="distil",
+                hint="compare states instead, with hidden-mse or hidden-cosine",
+            )
         if loss.of == "attention" and ours.attention_heads != theirs.attention_heads:
             raise TrainingError(
                 "BX450",

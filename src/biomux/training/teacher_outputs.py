@@ -5,8 +5,9 @@
     PLACE/KEY/logits.npy      words × labels, half precision, read through the memory map
     PLACE/KEY/progress.json   how many documents are done
 
-The key is a checksum of the teacher, its head and the documents, so another teacher or another text has a folder of its own. Work that is
-killed goes on with the first document that is not done.
+A head that speaks about windows has a row for each question of a document in place of each word: for (number, 0), the mean over the windows that the
+question is read in. The key is a checksum of the teacher, its head and the documents, so another teacher or another text has a folder of its own. Work
+that is killed goes on with the first document that is not done; a process that needs what another is computing waits for it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
-    from biomux.tasks.examples import ModelInput
+    from biomux.tasks.examples import ModelInput, Unit
     from biomux.tasks.task import Task
 
 FOLDER = ".teacher-outputs"
@@ -46,7 +47,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class WordOutputs:
-    """A teacher's logits for every word of documents. `columns` puts its labels into the student's order."""
+    """A teacher's logits for every word, or question, of documents. `columns` puts its labels into the student's order."""
 
     words: NDArray[np.int32]
     starts: NDArray[np.int64]
@@ -85,6 +86,7 @@ def kept(
         folder,
         busy="another process is computing the outputs of this teacher",
         failure="cannot save the teacher's outputs",
+        listen=listen,
         hint="free some disk space, then resume with `biomux train --resume`",
     ):
         _fill(annotator, task, documents, folder, listen)
@@ -100,10 +102,12 @@ def _fill(
     """Compute what is not there yet."""
     done = _progress(folder)
     if done is None:
-        words = [_words(own) for own in _inputs(annotator, task, documents)]
+        words = [_places(own, task.unit) for own in _inputs(annotator, task, documents)]
         starts = np.cumsum([0, *map(len, words)])
         size = int(starts[-1]) * len(task.labels) * 2
-        listen(f"{task.name}: {int(starts[-1]):,} words, {max(1, round(size / 1e6)):,} MB to keep")
+        listen(
+            f"{task.name}: {int(starts[-1]):,} {'words' if task.unit == 'word' else 'readings'}, {max(1, round(size / 1e6)):,} MB to keep"
+        )
         np.save(folder / "documents.npy", starts.astype(np.int64))
         np.save(folder / "words.npy", np.concatenate(words) if words else np.zeros((0, 2), np.int32))
         shape = (int(starts[-1]), len(task.labels))
@@ -135,9 +139,21 @@ def _logits(annotator: Annotator, task: Task, documents: Sequence[Document]) -> 
             found.update(zip(batch.windows.tolist(), pieces, strict=True))
     place = 0
     for own in inputs:
-        parts = [found[place + at][_own(one)] for at, one in enumerate(own)]
+        parts = [found[place + at] for at in range(len(own))]
         place += len(own)
+        if task.unit == "window":
+            parts = [np.concatenate(part).mean(axis=0, keepdims=True) for part in _by_question(own, parts)]
+        else:
+            parts = [rows[_own(one)] for one, rows in zip(own, parts, strict=True)]
         yield np.concatenate(parts) if parts else np.zeros((0, len(task.labels)), np.float32)
+
+
+def _by_question(inputs: Sequence[ModelInput], found: Sequence[Any]) -> list[list[Any]]:
+    """What belongs to windows of the same question, together."""
+    together: dict[int, list[Any]] = {}
+    for one, part in zip(inputs, found, strict=True):
+        together.setdefault(one.number, []).append(part)
+    return list(together.values())
 
 
 def _inputs(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[list[ModelInput]]:
@@ -145,8 +161,11 @@ def _inputs(annotator: Annotator, task: Task, documents: Sequence[Document]) -> 
         yield list(task.inputs(document, annotator.tokenizer, limit=annotator.limit, counts=Counter()))
 
 
-def _words(inputs: Sequence[ModelInput]) -> NDArray[np.int32]:
-    """The characters of the words that the inputs answer for."""
+def _places(inputs: Sequence[ModelInput], unit: Unit) -> NDArray[np.int32]:
+    """The characters of the words that the inputs answer for; of windows, the numbers of their questions."""
+    if unit == "window":
+        numbers = dict.fromkeys(one.number for one in inputs)
+        return np.array([(number, 0) for number in numbers], dtype=np.int32).reshape(-1, 2)
     parts = [np.stack([one.tokens.starts, one.tokens.ends], axis=1)[_own(one)] for one in inputs]
     return np.concatenate(parts).astype(np.int32) if parts else np.zeros((0, 2), np.int32)
 
@@ -164,6 +183,8 @@ def _key(task: Task, documents: Sequence[Document], checksum: str) -> str:
     digest = sha256(json.dumps([VERSION, checksum, task.name]).encode())
     for document in documents:
         cut: Any = [document.id, document.text, document.sentences]
+        if task.unit == "window":  # what is asked may depend on these too
+            cut += [document.pair, document.passages, document.spans]
         digest.update(json.dumps(cut, default=str).encode())
     return digest.hexdigest()[:24]
 

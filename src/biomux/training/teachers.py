@@ -1,23 +1,24 @@
 """Teachers: runs or bundles whose heads say what a student learns beside its labels, or in place of them.
 
 A teacher may have another encoder and another vocabulary. What it says is kept on disk (`training.teacher_outputs`) and put beside the student's labels,
-word by word: a word of the student has the logits of the teacher's word at the same characters, and counts for nothing where there is none.
+word by word: a word of the student has the logits of the teacher's word at the same characters, and counts for nothing where there is none. Tasks that
+label windows (sentences, texts, pairs of texts) have the logits of the same question.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biomux.errors import TrainingError, did_you_mean
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.crf_decoding import Chained
-from biomux.tasks.examples import Labels
+from biomux.tasks.examples import MASKED, Labels
 from biomux.training import teacher_outputs
 from biomux.training.plan import Objective, taught
 from biomux.training.task_documents import corpora_of
@@ -69,7 +70,7 @@ def with_teacher(plan: Plan, settings: TeacherSettings, tasks: Sequence[Task]) -
 
 
 def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks that are taught; refused where one is named that is not there, or that does not speak about words."""
+    """The tasks that are taught; refused where one is named that is not there, or of which a teacher's answers cannot be kept."""
     names = [task.name for task in tasks]
     for name in (*(settings.only or ()), *settings.heads):
         if name not in names:
@@ -78,12 +79,19 @@ def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
             )
     chosen = [task for task in tasks if settings.only is None or task.name in settings.only]
     for task in chosen:
-        if task.unit != "word":
+        if task.unit not in ("word", "window"):
             raise TrainingError(
                 "BX452",
-                f"task {task.name!r} cannot be taught by a teacher on disk: only tasks that label words can",
+                f"task {task.name!r} cannot be taught by a teacher on disk: only tasks that label words, sentences or texts can",
                 where="teacher → only",
                 hint="name the tasks that are taught in teacher.only",
+            )
+        if task.objective != "cross-entropy" and settings.loss != "logit-mse":
+            raise TrainingError(
+                "BX561",
+                f"{settings.loss} compares one choice among labels, which task {task.name!r} does not make",
+                where="teacher → loss",
+                hint="set teacher.loss=logit-mse, or leave the task out of teacher.only",
             )
     return chosen
 
@@ -126,38 +134,45 @@ def checksums(recipe: Recipe) -> dict[str, str]:
 
 
 def check_held_out(recipe: Recipe) -> None:
-    """Refuse a teacher that may have learned from text that its student is chosen by or scored on."""
-    if recipe.teacher is None:
-        return
+    """Refuse a teacher that may have learned from text that its student is chosen by or scored on; a mere encoder has learned no labels."""
+    if recipe.distil is not None and RunFolder(Path(recipe.distil.teacher)).exists:
+        _check_run(recipe, recipe.distil.teacher)
+    for path in () if recipe.teacher is None else recipe.teacher.models:
+        if RunFolder(Path(path)).exists:
+            _check_run(recipe, path)
+        else:
+            _check_bundle(recipe, path)
+
+
+def _check_bundle(recipe: Recipe, path: str) -> None:
+    if not (Path(path) / "manifest.json").is_file():
+        raise TrainingError(
+            "BX452",
+            "there is no run or bundle to learn from",
+            where=path,
+            hint="name the folder of a finished run or of a bundle in teacher.models",
+        )
+    if recipe.teacher is None or not recipe.teacher.unchecked:
+        raise TrainingError(
+            "BX451",
+            "a bundle does not say which text it was trained without",
+            where=path,
+            hint="name the run that it was exported from; or set teacher.unchecked to true if you know that it left out what this recipe holds out",
+        )
+
+
+def _check_run(recipe: Recipe, path: str) -> None:
     wanted = held_out(recipe)
-    for path in recipe.teacher.models:
-        run = RunFolder(Path(path))
-        if not run.exists:
-            if not (Path(path) / "manifest.json").is_file():
-                raise TrainingError(
-                    "BX452",
-                    "there is no run or bundle to learn from",
-                    where=path,
-                    hint="name the folder of a finished run or of a bundle in teacher.models",
-                )
-            if recipe.teacher.unchecked:
-                continue
-            raise TrainingError(
-                "BX451",
-                "a bundle does not say which text it was trained without",
-                where=path,
-                hint="name the run that it was exported from; or set teacher.unchecked to true if you know that it left out what this recipe holds out",
-            )
-        missing = sorted(f"{corpus} {split}" for corpus, split in wanted - held_out(run.recipe))
-        if missing:
-            some = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
-            corpora = ", ".join(sorted({corpus for corpus, _ in wanted}))
-            raise TrainingError(
-                "BX451",
-                f"this teacher did not hold out {some}",
-                where=path,
-                hint=f"train it with leaks: filter and hold_out: [{corpora}]",
-            )
+    missing = sorted(f"{corpus} {split}" for corpus, split in wanted - held_out(RunFolder(Path(path)).recipe))
+    if missing:
+        some = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
+        corpora = ", ".join(sorted({corpus for corpus, _ in wanted}))
+        raise TrainingError(
+            "BX451",
+            f"this teacher did not hold out {some}",
+            where=path,
+            hint=f"train it with leaks: filter and hold_out: [{corpora}]",
+        )
 
 
 def held_out(recipe: Recipe) -> Held:
@@ -203,12 +218,12 @@ def teach(
 
 def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...]]:
     """The teacher's task of that name, and its labels' places in the order of the student's."""
-    known = {one.name: one for one in teacher.annotator.tasks}
+    known: dict[str, Task] = {one.name: one for one in (*teacher.annotator.tasks, *teacher.annotator.asking)}
     head = known.get(name)
     if head is None:
         raise TrainingError(
             "BX452",
-            f"this teacher has no head {name!r} that tags",
+            f"this teacher has no head {name!r}",
             where=str(teacher.folder),
             hint=f"say which of its heads teaches {task.name!r} in teacher.heads; {did_you_mean(name, known)}",
         )
@@ -229,20 +244,69 @@ def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...
             where=str(teacher.folder),
             hint="train both on the same types with the same scheme",
         )
+    if head.unit != task.unit or (task.unit == "window" and not _asks_the_same(head, task)):
+        raise TrainingError(
+            "BX452",
+            f"head {name!r} of this teacher is asked about other parts of a text than {task.name!r}",
+            where=str(teacher.folder),
+            hint="give both tasks the same kind and the same settings",
+        )
     return head, tuple(head.labels.index(label) for label in task.labels)
+
+
+def _asks_the_same(head: Task, task: Task) -> bool:
+    """Whether questions of both have the same numbers, whatever the tokenizer."""
+    ours, theirs = getattr(task, "reads", None), getattr(head, "reads", None)
+    if ours is not None or theirs is not None:
+        return bool(ours == theirs)
+    return _settings(head) == _settings(task)
+
+
+def _settings(task: Task) -> dict[str, Any]:
+    """The settings of a task, but for its name and the order of its labels."""
+    settings: dict[str, Any] = asdict(task)  # type: ignore[call-overload]
+    return {"kind": task.kind} | {
+        name: sorted(value) if name == "types" else value for name, value in settings.items() if name != "name"
+    }
 
 
 def _taught(
     example: Example, found: Mapping[str, Sequence[WordOutputs]], counts: Mapping[str, Counter[str]]
 ) -> Example:
-    """An example with the mean of what the teachers say about each of its words; no number where one of them has no such word."""
-    outputs = found.get(example.task)
-    if not outputs or example.task not in example.labels:
-        return example
-    tokens = example.tokens
-    said: list[NDArray[np.float32]] = [one.at(example.source[0], tokens.starts, tokens.ends) for one in outputs]
-    mean: NDArray[np.float32] = np.stack(said).mean(axis=0, dtype=np.float32)
-    alone = int(np.isnan(mean[:, 0]).sum())
-    counts[example.task]["words that a teacher answers for"] += len(mean) - alone
-    counts[example.task]["words without a partner in a teacher's"] += alone
-    return replace(example, labels={**example.labels, taught(example.task): Labels("word", mean)})
+    """An example with the mean of what the teachers say for each of its heads; no number where one of them has no such word."""
+    made: dict[str, Labels] = {}
+    for head, labels in example.labels.items():
+        if not found.get(head):
+            continue
+        mean = said(example, labels, found[head])
+        alone = int(np.isnan(mean[:, 0]).sum())
+        what = "words" if labels.unit in ("word", "token") else "readings"
+        counts[head][f"{what} that a teacher answers for"] += len(mean) - alone
+        counts[head][f"{what} without a partner in a teacher's"] += alone
+        made[taught(head)] = spelt(mean, labels, example)
+    return replace(example, labels={**example.labels, **made}) if made else example
+
+
+def said(example: Example, labels: Labels, outputs: Sequence[WordOutputs]) -> NDArray[np.float32]:
+    """The mean of the teachers' logits for each word of an example, or for the question that it is."""
+    document, number = example.source
+    starts, ends = example.tokens.starts, example.tokens.ends
+    if labels.unit == "window":
+        starts, ends = np.array([number], dtype=np.int32), np.zeros(1, dtype=np.int32)
+    mean: NDArray[np.float32] = np.stack([one.at(document, starts, ends) for one in outputs]).mean(
+        axis=0, dtype=np.float32
+    )
+    return mean
+
+
+def spelt(logits: NDArray[np.float32], labels: Labels, example: Example) -> Labels:
+    """The logits of words as those of what the head learns: its words, all tokens of each, or the window. What is only context counts for nothing."""
+    if labels.unit == "window":
+        return Labels("window", logits)
+    if labels.unit == "token":
+        tokens = example.tokens
+        copied = np.full((len(tokens), logits.shape[1]), np.nan, dtype=np.float32)
+        if len(logits):
+            copied[tokens.first[0] :] = np.repeat(logits, np.diff(np.append(tokens.first, len(tokens))), axis=0)
+        logits = copied
+    return Labels(labels.unit, np.where((labels.values == MASKED)[:, None], np.float32(np.nan), logits))

@@ -155,6 +155,7 @@ def kept(
             folder,
             busy="another process is splitting this text into tokens",
             failure="cannot save the tokens of the text",
+            listen=listen,
             hint="free some disk space, then start again",
         ):
             about = _about(folder) or _write(text, tokenizer, folder, separator, seed, listen)
