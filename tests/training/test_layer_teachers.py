@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +10,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from training import invented, plain
+from training.processes import run_two
 
 from biomux.errors import BiomuxError, TrainingError
 from biomux.training import distil, loop, run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from biomux.recipes.schema import Recipe
 
-TESTS = Path(__file__).parent.parent
 FEATURES = [
     {"loss": "hidden-mse", "layers": "embeddings"},
     {"loss": "hidden-mse", "layers": "all", "weight": 0.5},
@@ -161,34 +159,13 @@ def test_two_processes_do_what_one_does_with_both_kinds_of_teachers(place: Path,
     recipe = _student(place, teacher={"models": [str(place / "teacher")]}, loop={"epochs": 2, "accumulate": 2})
     run.start(recipe, tmp_path / "one" / "run", directory=place / "corpora")
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    environment["MASTER_PORT"] = str(_free_port())
-    command = [sys.executable, "-c", TWO, str(tmp_path / "recipe.yaml"), str(tmp_path / "two" / "run")]
-    command.append(str(place / "corpora"))
-    both = [
-        subprocess.Popen(command, env={**environment, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
-    try:
-        told = [process.communicate(timeout=300)[1] for process in both]
-    finally:
-        for process in both:
-            process.kill()
-    assert [process.returncode for process in both] == [0, 0], told
+    run_two(TWO, tmp_path / "recipe.yaml", tmp_path / "two" / "run", place / "corpora")
     one, two = (load_file(tmp_path / name / "run" / "model.safetensors") for name in ("one", "two"))
     for name in one:
         torch.testing.assert_close(two[name], one[name], atol=2e-5, rtol=1e-4)
     left, right = (_losses(tmp_path / name / "run") for name in ("one", "two"))
     assert set(left[0]) == {"ner", "ner@teacher", *NAMES}
     assert left == [pytest.approx(losses, abs=1e-3) for losses in right]
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def test_a_student_that_is_its_teacher_has_nothing_to_learn(place: Path, tmp_path: Path) -> None:

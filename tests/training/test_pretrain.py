@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import tiny
 import torch
 from safetensors.torch import load_file
 from training import invented, plain
+from training.processes import run_two
 
 from biomux.errors import RecipeError, TrainingError
 from biomux.recipes import pretraining
@@ -228,32 +228,12 @@ def test_two_processes_do_what_one_does_with_a_teacher(place: Path, tmp_path: Pa
     recipe = _recipe(place, model=model, distil=_distil(place), loop={"steps": 6, "accumulate": 2})
     pretrain.start(recipe, tmp_path / "one" / "run")
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-    environment["MASTER_PORT"] = str(_free_port())
-    command = [sys.executable, "-c", TWO, str(tmp_path / "recipe.yaml"), str(tmp_path / "two" / "run")]
-    both = [
-        subprocess.Popen(command, env={**environment, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
-    try:
-        said = [process.communicate(timeout=600)[1] for process in both]
-    finally:
-        for process in both:
-            process.kill()
-    assert [process.returncode for process in both] == [0, 0], said
+    run_two(TWO, tmp_path / "recipe.yaml", tmp_path / "two" / "run")
     one, two = (load_file(tmp_path / name / "run" / "model.safetensors") for name in ("one", "two"))
     for name in one:
         torch.testing.assert_close(two[name], one[name], atol=2e-5, rtol=1e-4)
     left, right = ([event["losses"] for event in events(tmp_path / name / "run", "step")] for name in ("one", "two"))
     assert left == [pytest.approx(losses, abs=1e-3) for losses in right]
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def test_text_may_have_no_held_out_part(place: Path, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 from safetensors.torch import save_file as write_file
 from training import invented
+from training.processes import run_two
 
 from biomux import formats
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
@@ -290,11 +291,7 @@ run.start(recipe, Path(sys.argv[1]), directory=Path(sys.argv[2]))
 def test_two_processes_do_what_one_does(directory: Path, tmp_path: Path) -> None:
     recipe = invented.recipe(model=invented.NO_DROPOUT, loop={"accumulate": 2})
     run.start(recipe, tmp_path / "one", directory=directory)
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"}
-    environment |= {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
-    command = [sys.executable, "-c", TWO, str(tmp_path / "two"), str(directory)]
-    both = [subprocess.Popen(command, env={**environment, "RANK": str(rank)}) for rank in range(2)]
-    assert [one.wait(300) for one in both] == [0, 0]
+    run_two(TWO, tmp_path / "two", directory)
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
     assert one.keys() == two.keys()
     for name in one:
@@ -312,14 +309,6 @@ def test_processes_that_cannot_share_a_step_are_told_how_they_could(
     with pytest.raises(TrainingError, match="2 processes cannot share a step of 1 batches") as caught:
         run.start(invented.recipe(), tmp_path, directory=directory)
     assert caught.value.code == "BX407"
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def test_a_run_can_go_on_from_another_with_its_heads(finished: Path, directory: Path, tmp_path: Path) -> None:
