@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,7 @@ from transformers import AutoConfig, AutoModel
 
 from biomux.errors import TrainingError
 from biomux.recipes.schema import EncoderSettings, VocabularySettings
-from biomux.training.encoders import transformer
+from biomux.training.encoders import hub, transformer
 from biomux.training.encoders.tokenizer import tokenizer_of, tokens_of
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def test_a_vocabulary_is_taken_from_a_file_a_folder_or_a_hub_name(
     (plain / "vocab.txt").write_text("\n".join(LOWER) + "\n", encoding="utf-8")
     tokenizer_of(str(plain)).save(str(fast / "tokenizer.json"))
 
-    def download(name: str, file: str) -> str:
+    def download(name: str, file: str, *, local_files_only: bool) -> str:
+        assert isinstance(local_files_only, bool)
         if (name, file) != ("someone/some-model", "vocab.txt"):
             raise EntryNotFoundError("not there")
         return str(plain / "vocab.txt")
@@ -108,6 +110,30 @@ def test_a_vocabulary_is_taken_from_a_file_a_folder_or_a_hub_name(
         with pytest.raises(TrainingError, match="cannot find the vocabulary") as caught:
             tokens_of(name)
         assert caught.value.code == "BX401"
+
+
+def test_without_a_network_a_hub_name_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> list[object]:
+        raise OSError("the name is not known")
+
+    for name in hub.ELSEWHERE:
+        monkeypatch.delenv(name, raising=False)
+    hub.reachable.cache_clear()
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    begun = time.monotonic()
+    try:
+        with pytest.raises(TrainingError, match=r"BX401.*cannot be reached, it was not loaded before"):
+            transformer.load("someone/some-model")
+    finally:
+        hub.reachable.cache_clear()
+    assert time.monotonic() - begun < 5  # the library by itself tries for half a minute
+
+
+def test_a_mirror_or_a_proxy_may_know_what_this_machine_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://mirror.invalid")
+    hub.reachable.cache_clear()
+    assert hub.reachable()
+    hub.reachable.cache_clear()
 
 
 def test_the_recipe_of_the_first_tagger_names_a_vocabulary_that_can_be_loaded(tmp_path: Path) -> None:

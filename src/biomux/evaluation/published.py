@@ -109,8 +109,29 @@ def score_table(paper: str, tables: Sequence[str], *, metric: str) -> tuple[list
     systems = list(dict.fromkeys(system for _, system in cells))
     missing = [(corpus, system) for corpus in corpora for system in systems if (corpus, system) not in cells]
     if missing or not cells:
-        what = f"{missing[0][1]} on {missing[0][0]}" if missing else f"anything by {metric}"
+        if not cells:
+            raise ScoreError(
+                "BX704", f"there is no figure by {metric}", where=where, hint="choose another metric or table"
+            )
+        corpus, system = missing[0]
         raise ScoreError(
-            "BX704", f"there is no figure of {what}", where=where, hint="choose tables with the same corpora"
+            "BX704",
+            f"only tables in which every system has a figure on every corpus can be compared, and {system} has none on {corpus}",
+            where=where,
+            hint=f"choose among {', '.join(_complete(paper)) or 'the tables of another paper'}",
         )
     return corpora, systems, [[cells[corpus, system] for system in systems] for corpus in corpora]
+
+
+def _complete(paper: str) -> list[str]:
+    """The tables of a paper that can be compared by themselves, by some metric."""
+    found = []
+    for table in sorted({figure.table for figure in published(paper=paper)}):
+        for metric in {figure.metric for figure in published(paper=paper, table=table)}:
+            own = [one for one in published(paper=paper, table=table, metric=metric) if one.corpus not in SUMMARIES]
+            cells = {(one.corpus, one.system) for one in own}
+            whole = len({one.corpus for one in own}) * len({one.system for one in own})
+            if len({one.system for one in own}) > 1 and len(cells) == len(own) == whole:
+                found.append(f"{paper}:{table}")
+                break
+    return found

@@ -9,6 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from biomux.errors import TrainingError
+from biomux.training.encoders import hub
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -81,11 +82,15 @@ def file_of(name: str, file: str) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError
 
     try:
-        return Path(hf_hub_download(name, file))
+        return Path(hf_hub_download(name, file, local_files_only=not hub.reachable()))
     except EntryNotFoundError:  # not in the repository or, without a network, not among what was loaded before
         return None
     except Exception as error:  # the library raises what its network layer does
-        message = " ".join(str(error).split())[:200]
+        message = (
+            " ".join(str(error).split())[:200]
+            if hub.reachable()
+            else "the hub cannot be reached, and it was not loaded before"
+        )
         raise TrainingError(
             "BX401", f"cannot load {file} of {name!r}: {message}", hint="give a folder with tokenizer.json or vocab.txt"
         ) from None

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from biomux.engine.packing import Specials
 from biomux.errors import TrainingError
-from biomux.training.encoders import vocabulary
+from biomux.training.encoders import hub, vocabulary
 from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.layer_maps import layer_map
 from biomux.training.encoders.tokenizer import tokenizer_of
@@ -165,7 +165,7 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
 
     try:
         with _quietly():
-            local = Path(name).is_dir()
+            local = Path(name).is_dir() or not hub.reachable()
             config = AutoConfig.from_pretrained(name, local_files_only=local)
             for key in DROPOUTS:
                 if hasattr(config, key):
@@ -176,13 +176,19 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
     except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise TrainingError(
             "BX401",
-            f"cannot load the encoder {name!r}: {str(error).splitlines()[0]}",
+            f"cannot load the encoder {name!r}: {_reason(name, error)}",
             hint="give a folder with config.json, model.safetensors and tokenizer.json or vocab.txt, a hub name where there is a network, or in place of the name `bundle: default`, the encoder that comes with Biomux",
         ) from None
     if hasattr(body, "pooler"):
         body.pooler = None
     tokenizer = tokenizer_of(name, lower_case=lower_case)
     return Transformer(body), tokenizer, specials(tokenizer)
+
+
+def _reason(name: str, error: Exception) -> str:
+    if Path(name).exists() or hub.reachable():
+        return str(error).splitlines()[0]
+    return "there is no such folder, and as a name on the hub, which cannot be reached, it was not loaded before"
 
 
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
