@@ -3,7 +3,7 @@
     python scripts/quick.py --corpora corpora --encoder weights/minilm --vectors vectors.npz -o quick
     python scripts/quick.py -o quick a/mtl e/stm                                    # only these
 
-A recipe that goes on from another's run (a/frozen2, b/fine-tune-…) finds that one's quick run. Recipes that are done already are not trained again, so that the
+A recipe that goes on from another's run (a/frozen2) finds that one's quick run. Recipes that are done already are not trained again, so that the
 command can be given again after it was stopped. Without --encoder an encoder with random weights stands in.
 """
 

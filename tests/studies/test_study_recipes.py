@@ -23,7 +23,7 @@ def small(recipe: Recipe) -> Recipe:
 
 
 def study(**changes: Any) -> Study:
-    return Study.model_validate({"name": "mine", "recipe": "d/single-100", **changes})
+    return Study.model_validate({"name": "mine", "recipe": "d/single", **changes})
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in ("studies", "transfers") for name in names(kind)])
@@ -99,7 +99,7 @@ def test_recipes_beside_a_study_are_found(tmp_path: Path) -> None:
 
 
 def test_singles_and_pairs_hold_out_the_same_documents() -> None:
-    transfer = Transfer(name="t", recipe="b/refine", tasks=("chemprot", "ddi", "nli4ct"))
+    transfer = Transfer(name="t", recipe="b/refine-open", tasks=("chemprot", "ddi", "nli4ct"))
     members = of_transfer(transfer)
     assert [member.name for member in members] == [
         f"{name}.seed-1" for name in ("chemprot", "ddi", "nli4ct", "chemprot+ddi", "chemprot+nli4ct", "ddi+nli4ct")
@@ -121,9 +121,9 @@ def test_a_recipe_is_a_transfer_study() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name: x\nrecpe: d/single-10\n", "recpe: unknown key, did you mean 'recipe'?"),
+        ("name: x\nrecpe: d/single\n", "recpe: unknown key, did you mean 'recipe'?"),
         ("name: x\n", "name one, or systems with recipes of their own"),
-        ("name: x\nrecipe: d/single-10\nscore: {spilt: test}\n", "score → spilt: unknown key, did you mean 'split'?"),
+        ("name: x\nrecipe: d/single\nscore: {spilt: test}\n", "score → spilt: unknown key, did you mean 'split'?"),
         ("name: x\nsystems: {a: {sett: {}}}\n", "systems → a → sett: unknown key, did you mean 'set'?"),
         ("name: x\nsystems: {a: {}}\n", "systems → a → recipe: field required"),
         ("name: x\nrecipe: r\nsystems: {a: {encoder_of: b}, b: {}}\n", "there is no system 'b' before it"),
@@ -145,7 +145,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     [
         ({"score": {"tasks": ["nre"]}}, "no member has the task 'nre'"),
         ({"grid": {"loop.epochz": [1]}}, "did you mean 'epochs'"),
-        ({"recipe": "d/singel-100"}, "did you mean 'd/single-100'"),
+        ({"recipe": "d/singel"}, "did you mean 'd/single'"),
         ({"systems": {"a": {"recipe": ["a/mtl", "a/mtl"]}}}, "two members have the name"),
         ({"systems": {"a": {}, "b": {"encoder_of": "a.x"}}}, "exactly one member, got 'a.x'"),
     ],
@@ -160,7 +160,7 @@ def test_pairs_need_a_regime_for_two() -> None:
     with pytest.raises(RecipeError, match="trains one task, but"):
         of_transfer(Transfer(name="t", recipe="d/joint-max", set={"regime.kind": "single"}))
     with pytest.raises(RecipeError, match="at least two tasks"):
-        of_transfer(Transfer(name="t", recipe="d/single-10"))
+        of_transfer(Transfer(name="t", recipe="d/single"))
 
 
 def test_the_study_in_the_docs_is_one() -> None:

@@ -101,6 +101,36 @@ def test_has_any_reads_paragraphs() -> None:
     assert [reading.tokens.words for reading in tiny.inputs(task, document, limit=60)] == [7, 3]
 
 
+def test_has_any_labels_the_very_reading_that_the_tagger_has() -> None:
+    """Paper A reads a paragraph once, for its mentions and for whether it has any."""
+    text = "The liver. It is high.\nNo dose."
+    document = Document(
+        "1", text, passages=(Passage(0, 22, "abstract"), Passage(23, 31, "abstract")), spans=(Span(4, 9, "tissue"),)
+    )
+    tagger, task = Tagging("tissue", ("tissue",), by="passage"), Auxiliary("any", "has-any", ("tissue",), of="tissue")
+    assert tagger.reads == task.reads
+    made = make(tagger, [document], tiny.tokenizer(), limit=60, also=[task])
+    assert [example.labels["any"].values.tolist() for example in made.examples] == [[1], [0]]
+    assert [example.labels["tissue"].values.tolist() for example in made.examples] == [[0, 1, 0, 0, 0, 0, 0], [0, 0, 0]]
+    by_sentence = Auxiliary("any", "has-any", ("tissue",), of="tissue", by="sentence")
+    assert by_sentence.reads == Tagging("tissue", ("tissue",)).reads != tagger.reads
+    found = make(by_sentence, [document], tiny.tokenizer(), limit=60).examples
+    assert [example.labels["any"].values.tolist() for example in found] == [[1], [0], [0]]
+
+
+def test_mentions_of_a_passage_are_decoded_where_they_are() -> None:
+    text = "The liver. It is high.\nNo dose."
+    document = Document("1", text, passages=(Passage(0, 22, "abstract"), Passage(23, 31, "abstract")))
+    task = Tagging("x", ("X",), by="passage")
+    readings = tiny.inputs(task, document, limit=60)
+    logits = [np.zeros((one.tokens.words, 3), dtype=np.float32) for one in readings]
+    for rows, word in ((logits[0], 1), (logits[1], 1)):
+        rows[:, 0] = 5
+        rows[word] = (0, 9, 0)
+    found = task.decode(document, readings, logits)
+    assert [text[span.start : span.end] for span in found.spans] == ["liver", "dose"]
+
+
 def test_gold_against_itself_scores_one() -> None:
     for which in ("has", "number", "has-any"):
         task = Auxiliary(which, which, ("X", "Y"), of="ner")

@@ -67,12 +67,13 @@ def _conll(annotator: Annotator, head: str, text: str) -> str:
 
 
 SHORT = tuple(replace(task, longest=4) for task in tiny.TASKS)
+LONG = tuple(replace(task, by="passage") for task in tiny.TASKS)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"head": "linear"}, {"head": "crf"}, {"tasks": SHORT}, {"tasks": (SHORT[0], tiny.TASKS[1])}],
-    ids=["two-layer", "linear", "crf", "sentences split", "sentences split for one head"],
+    [{}, {"head": "linear"}, {"head": "crf"}, {"tasks": SHORT}, {"tasks": (SHORT[0], tiny.TASKS[1])}, {"tasks": LONG}],
+    ids=["two-layer", "linear", "crf", "sentences split", "sentences split for one head", "whole passages"],
 )
 def test_torch_and_engine_agree(options: dict[str, Any], tmp_path: Path) -> None:
     run = tiny.run(tmp_path / "run", **options)
@@ -111,6 +112,15 @@ def test_sentences_are_split_for_a_bundle_as_they_were_for_the_run(tmp_path: Pat
     assert [getattr(task, "longest", None) for task in engine.tasks] == [4, 4]
     document = Document("1", " ".join(["zolmide"] * 50))
     assert len(engine(document.text).coverage or ()) == 13
+
+
+def test_passages_are_read_whole_by_a_bundle_as_they_were_by_the_run(tmp_path: Path) -> None:
+    folder = tiny.run(tmp_path / "run", tasks=LONG)
+    export(folder, tmp_path / "bundle", precision="fp32", measure=False)
+    engine = load(tmp_path / "bundle", threads=1)
+    assert [getattr(task, "by", None) for task in engine.tasks] == ["passage", "passage"]
+    heads = tmp_path / "bundle" / "heads.json"
+    assert '"by"' in heads.read_text()
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

@@ -93,6 +93,24 @@ def test_one_head_for_types_of_several_corpora_learns_from_texts_that_all_annota
     built = build(recipe, directory=root)
     assert built.counts["both"]["documents"] == 5
     assert built.tasks[0].labels == ("O", "B-Chemical", "I-Chemical", "B-Disease", "I-Disease")
+    put(root, "ner/NCBI-disease/train.tsv", "Fever\tB-Disease\nrises\tO\n\n" + "\n\n".join(lines[:5]) + "\n")
+    union = recipe.model_copy(update={"tasks": {"both": recipe.tasks["both"].model_copy(update={"join": "union"})}})
+    built = build(union, directory=root)
+    assert built.counts["both"]["documents"] == 12 + 1
+    assert len({example.source for example in built.examples}) == len(built.examples)
+
+
+def test_an_auxiliary_task_labels_the_examples_of_one_that_reads_alike(directory: Path) -> None:
+    """has-any of a tagger that reads passages is on its examples; of one that reads sentences it has its own."""
+    numbers = {}
+    for by in ("passage", "sentence"):
+        tasks = {
+            "ner": {"corpus": "bc5cdr", "settings": {"by": by}},
+            "any": {"kind": "auxiliary", "of": "ner", "settings": {"which": "has-any"}, "head": {"kind": "pooled"}},
+        }
+        built = build(invented.recipe(tasks=tasks, regime={"kind": "joint"}), directory=directory)
+        numbers[by] = {(example.task, tuple(sorted(example.labels))) for example in built.examples}
+    assert numbers == {"passage": {("ner", ("any", "ner"))}, "sentence": {("ner", ("ner",)), ("any", ("any",))}}
 
 
 def test_a_fraction_is_told(directory: Path) -> None:

@@ -52,7 +52,7 @@ def command(
 
         biomux transfer d/joint-max --set 'tasks.ner.train=[train]' --seeds 1,2,3
 
-        biomux transfer b/refine --tasks chemprot,ddi,nli4ct --quick
+        biomux transfer b/refine-open --tasks chemprot,ddi,nli4ct --quick
     """
     from biomux.cli.ui import study_output
     from biomux.studies.members import of_transfer

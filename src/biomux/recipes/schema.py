@@ -72,13 +72,15 @@ class TaskSettings(Section):
     """A task on a corpus. `types` chooses some of the corpus's types; none means all. `rename` gives types other names, and merges those that get the same.
 
     `corpus` is a name of the catalogue or of a card of your own, the path of a file or folder, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`.
-    `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept. `of` names
+    `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept (`join` "common"), or all texts, where
+    what a corpus does not annotate counts as outside ("union": a multi-class baseline's mistake). `of` names
     the tagging task that an auxiliary one follows from, whose corpus and types it then has. `settings` are those of the kind.
     """
 
     kind: str = "tagging"
     corpus: CorpusName = ""
     also: tuple[str, ...] = ()
+    join: Literal["common", "union"] = "common"
     of: str | None = None
     settings: dict[str, Any] = {}
     types: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -344,7 +346,7 @@ class Development(Section):
     patience: Annotated[int, Field(ge=1)] | None = None
 
 
-_FOLLOWED = ("corpus", "also", "types", "rename", "scheme", "train")
+_FOLLOWED = ("corpus", "also", "join", "types", "rename", "scheme", "train")
 """What an auxiliary task takes from the one that it follows from, unless it says otherwise."""
 
 
@@ -354,7 +356,7 @@ class Recipe(Section):
     `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`. `levels` of them decide
     in one layer without overlaps (`biomux annotate --resolve`): types of a lower level come first, 0 is that of all which are not named.
 
-    `hold_out` names further corpora: what stands in their development and test parts is not trained on either, so that a baseline leaves out
+    A task that is null is left out. `hold_out` names further corpora: what stands in their development and test parts is not trained on either, so that a baseline leaves out
     what the system beside it leaves out.
     """
 
@@ -388,6 +390,9 @@ class Recipe(Section):
     @classmethod
     def _auxiliaries_have_the_corpus_they_follow_from(cls, raw: Any) -> Any:
         tasks = raw.get("tasks") if isinstance(raw, dict) else None
+        if isinstance(tasks, dict):  # a study leaves a task out by setting it to null
+            tasks = {name: task for name, task in tasks.items() if task is not None}
+            raw = {**raw, "tasks": tasks}
         if not isinstance(tasks, dict) or not all(isinstance(task, dict) for task in tasks.values()):
             return raw
         filled = {}

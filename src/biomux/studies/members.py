@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from biomux.recipes import read as recipes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from biomux.recipes.schema import Recipe
-    from biomux.studies.schema import Study, StudySystem, Transfer
+    from biomux.recipes.schema import Recipe, TaskSettings
+    from biomux.studies.schema import ScoredColumn, Study, StudySystem, Transfer
 
 Point = tuple[tuple[str, Any], ...]
 LONGEST = 24
@@ -25,7 +25,10 @@ LONGEST = 24
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One run of a study. `part` is the recipe's or task's name where a system has several; `after` are the members whose encoder or answers it needs."""
+    """One run of a study. `part` is the recipe's or task's name where a system has several; `after` are the members whose encoder or answers it needs.
+
+    `columns` are heads that are scored on other corpora than their own, in place of the recipe's tasks.
+    """
 
     name: str
     system: str
@@ -34,11 +37,24 @@ class Member:
     point: Point = ()
     part: str = ""
     after: tuple[str, ...] = ()
+    columns: Mapping[str, ScoredColumn] = field(default_factory=dict)
+
+    @property
+    def scored(self) -> dict[str, tuple[str, TaskSettings]]:
+        """For each column of the table the task that is scored for it, and the settings by which its documents are read."""
+        tasks = self.recipe.tasks
+        if not self.columns:
+            return {name: (name, task) for name, task in tasks.items()}
+        alone: dict[str, Any] = {"also": (), "join": "common", "types": None, "rename": {}}
+        return {
+            name: (one.task, tasks[one.task].model_copy(update={"corpus": one.corpus, **alone}))
+            for name, one in self.columns.items()
+        }
 
     def to_json(self) -> dict[str, Any]:
         """What the study's manifest says about it, beside how it went."""
-        corpora = {name: task.corpus for name, task in self.recipe.tasks.items()}
-        kinds = {name: task.kind for name, task in self.recipe.tasks.items()}
+        corpora = {name: task.corpus for name, (_, task) in self.scored.items()}
+        kinds = {name: task.kind for name, (_, task) in self.scored.items()}
         return {
             "name": self.name,
             "system": self.system,
@@ -80,7 +96,9 @@ def of_study(
                 where = f"study {study.name!r} → {name}"
                 for part, recipe in _recipes(study, system, put, place, where=where):
                     recipe = small(recipe) if small else recipe
-                    member = Member(_name(name, part, point, study.grid, seed), name, recipe, seed, point, part)
+                    called = _name(name, part, point, study.grid, seed)
+                    member = Member(called, name, recipe, seed, point, part, columns=system.columns)
+                    _columns_exist(member, where=where)
                     if system.encoder_of is not None:
                         member = _begun(member, system.encoder_of, made, folder)
                     if member.name in made:
@@ -187,6 +205,17 @@ def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where:
     return recipes.check(changed.model_dump(mode="json"), where=where)
 
 
+def _columns_exist(member: Member, *, where: str) -> None:
+    for name, column in member.columns.items():
+        if column.task not in member.recipe.tasks:
+            raise RecipeError(
+                "BX305",
+                f"the recipe has no task {column.task!r}",
+                where=f"{where} → columns → {name}",
+                hint=did_you_mean(column.task, member.recipe.tasks),
+            )
+
+
 def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path | None) -> Member:
     """The member with the encoder of another one, which was made before it."""
     system, _, part = origin.partition(".")
@@ -266,7 +295,7 @@ def _base(corpus: str) -> str:
 
 
 def _must_have(tasks: Sequence[str] | None, members: Iterable[Member], *, where: str) -> None:
-    known = dict.fromkeys(name for member in members for name in member.recipe.tasks)
+    known = dict.fromkeys(name for member in members for name in member.scored)
     for name in tasks or ():
         if name not in known:
             raise RecipeError(

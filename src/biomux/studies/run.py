@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from biomux import __version__, formats
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.document import Document
-    from biomux.recipes.schema import Recipe
+    from biomux.recipes.schema import Recipe, TaskSettings
     from biomux.studies.members import Member
     from biomux.studies.schema import Scoring
 
@@ -117,8 +117,7 @@ def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, director
                 where=str(folder),
                 hint="name another folder with -o, or remove that run",
             )
-        for name in _tasks(member.recipe, scoring):
-            task = member.recipe.tasks[name]
+        for name, (_, task) in _scored(member, scoring).items():
             for corpus in corpora_of(task):
                 if (corpus, scoring.split) not in seen:
                     seen.add((corpus, scoring.split))
@@ -154,7 +153,7 @@ def _member(
     try:
         if not _trained(place):
             run.start(member.recipe, place, directory=directory, listen=listen, report_every=report_every)
-        score_run(place, scoring=scoring, directory=directory)
+        score_run(member, place, scoring=scoring, directory=directory)
     except BiomuxError as error:
         return Outcome("failed", str(error), round(time.monotonic() - begun, 1))
     except Exception as error:  # one member's misfortune must not cost the others their night
@@ -174,7 +173,7 @@ def _trained(place: Path) -> bool:
     return bool(last) and last[-1] == "end"
 
 
-def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) -> dict[str, Any]:
+def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path | None = None) -> dict[str, Any]:
     """Score a run on a split: what its annotator says about each task's documents. The content of the scores.json that is written.
 
     On the development part, what the run said about it when it ended is taken.
@@ -191,19 +190,21 @@ def score_run(folder: Path, *, scoring: Scoring, directory: Path | None = None) 
     if place.exists():
         shutil.rmtree(place)
     with folder_target(place) as made:
-        for name in _tasks(recipe, scoring):
-            task, gold = tasks[name], list(_documents(library, recipe, name, scoring))
-            predicted = _known(folder, recipe, name, scoring, gold)
+        for name, (head, part) in _scored(member, scoring).items():
+            task, gold = tasks[head], list(_documents(library, recipe, part, scoring))
+            predicted = None if member.columns else _known(folder, recipe, name, scoring, gold)
             if predicted is None:
                 annotator = annotator or load_run(folder)
                 predicted = predict(annotator, task, gold)
+            if member.columns:
+                predicted = _annotated(predicted, corpora.types_of(part.corpus, directory=directory))
             scores = task.evaluate(gold, predicted)
             checksum = Checksum()
             for _ in checksum.watch(gold):
                 pass
             found[name] = {
                 "kind": task.kind,
-                "corpus": recipe.tasks[name].corpus,
+                "corpus": part.corpus,
                 "main": scores.main,
                 "value": scores.value,
                 "figures": {figure: None if value != value else value for figure, value in scores.figures.items()},
@@ -262,12 +263,19 @@ def events(folder: Path) -> Iterator[dict[str, Any]]:
     return (event for event in read_journal(folder / JOURNAL) if event is not None)
 
 
-def _tasks(recipe: Recipe, scoring: Scoring) -> list[str]:
-    return [name for name in recipe.tasks if scoring.tasks is None or name in scoring.tasks]
+def _scored(member: Member, scoring: Scoring) -> dict[str, tuple[str, TaskSettings]]:
+    return {name: one for name, one in member.scored.items() if scoring.tasks is None or name in scoring.tasks}
 
 
-def _documents(library: Library, recipe: Recipe, name: str, scoring: Scoring) -> Sequence[Document]:
-    found = library.part(recipe.tasks[name], scoring.split)
+def _annotated(documents: Sequence[Document], types: Sequence[str]) -> list[Document]:
+    """The documents without what a corpus of these types says nothing about."""
+    return [
+        replace(one, spans=tuple(span for span in one.spans if span.type in types), relations=()) for one in documents
+    ]
+
+
+def _documents(library: Library, recipe: Recipe, task: TaskSettings, scoring: Scoring) -> Sequence[Document]:
+    found = library.part(task, scoring.split)
     if scoring.split == recipe.development.split:
         found = found[: recipe.development.limit]
     return found[: scoring.limit]

@@ -29,12 +29,20 @@ class Scoring(Section):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 
+class ScoredColumn(Section):
+    """A column of the table that a head is scored for on another corpus than its own: of what it finds, the types that the corpus annotates."""
+
+    task: str
+    corpus: str
+
+
 class StudySystem(Section):
     """A system: its recipe, or several whose tasks together are the system; the study's own where it names none.
 
     `set` puts values in. `alone` trains each task of the recipe in a model of its own, which together are the system; all hold out what the whole recipe holds out.
     `encoder_of` names another system, or `system.recipe` where that has several: the encoder is the one that it ended with, at the same point
     with the same seed. `teacher_of` names a system that teaches this one: its run of the same seed, or of all seeds together (`teachers`).
+    `columns` scores heads in place of the recipe's tasks, each on a corpus of its own: one head for several types stands in the columns of each.
     """
 
     recipe: str | tuple[str, ...] | None = None
@@ -43,6 +51,7 @@ class StudySystem(Section):
     encoder_of: str | None = None
     teacher_of: str | None = None
     teachers: Literal["same-seed", "all-seeds"] = "same-seed"
+    columns: dict[str, ScoredColumn] = Field(default_factory=dict)
 
 
 class Study(Section):

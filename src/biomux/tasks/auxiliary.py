@@ -7,8 +7,8 @@
 | extent | word | mtCLS: whether a word is in a mention of several words, is one by itself, or neither |
 | has-any | window | paper A's: whether the paragraph has a mention |
 
-The first three label the sentences of a tagging task (`of`): its own examples when the losses are joint, examples of their own
-otherwise. has-any reads passages, or the document where there are none.
+They label what a tagging task (`of`) reads: its own examples when the losses are joint and both read alike, examples of their own otherwise. `by` says what is
+read, as for the tagging task: sentences, or passages (the document where there are none); has-any reads passages unless it is told otherwise.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class Auxiliary:
     of: str = ""
     scheme: Literal["bio", "bioes"] = "bio"
     longest: int | None = None
+    by: Literal["sentence", "passage"] | None = None
     kind: Literal["auxiliary"] = "auxiliary"
     for_training: ClassVar[bool] = True
 
@@ -112,13 +113,14 @@ class Auxiliary:
 
     @property
     def follows(self) -> str:
-        """The tagging task whose examples it labels when losses are joint; none where it reads something else."""
-        return "" if self.which == "has-any" else self.of
+        """The tagging task whose examples it labels when losses are joint, if that reads the same."""
+        return self.of
 
     @property
     def reads(self) -> text_inputs.Sentences | text_inputs.Texts:
-        """The sentences of its tagging task; passages for has-any."""
-        return text_inputs.Texts(passages=True) if self.which == "has-any" else text_inputs.Sentences(self.longest)
+        """Sentences or passages."""
+        by = self.by or ("passage" if self.which == "has-any" else "sentence")
+        return text_inputs.Texts(passages=True) if by == "passage" else text_inputs.Sentences(self.longest)
 
     def inputs(
         self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
@@ -131,11 +133,6 @@ class Auxiliary:
         tagger = Tagging(self.of, self.types, self.scheme, longest=self.longest)
         tags = tagger.tags(document, inputs, counts=counts)
         return [self.label(seen, own, self.scheme) for seen, own in tags]
-
-    def _ranges(self, document: Document) -> Sequence[Range]:
-        if self.which == "has-any":
-            return text_inputs.Texts(passages=True).parts(document)
-        return text_inputs.sentence_ranges(document, self.longest)
 
     def bare(self, document: Document) -> Document:
         """The document without spans and labels."""
@@ -191,7 +188,7 @@ class Auxiliary:
         for left, right in zip(gold, predicted, strict=True):
             said = {(one.start, one.end): one.name for one in right.labels if one.head == self.name}
             found = []
-            for start, end in self._ranges(left):
+            for start, end in self.reads.parts(left):
                 inside = sum(start <= span.start and span.end <= end for span in left.spans if span.type in self.types)
                 found.append((self.labels[min(inside, len(self.labels) - 1)], said.get((start, end))))
             cells.update(found)

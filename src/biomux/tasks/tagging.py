@@ -54,7 +54,8 @@ class Tagging:
     """The tagging task of one head.
 
     `learns` says which tokens of a word are trained on: its first, or all of them, as in paper C; answers are read off the first in
-    either case. `longest` splits sentences of more words than that, as in paper B.
+    either case. `longest` splits sentences of more words than that, as in paper B. `by` "passage" reads whole passages (documents where there are none), as in
+    paper A; these are then not split.
 
     >>> Tagging("bc5cdr", ("Chemical", "Disease")).labels
     ('O', 'B-Chemical', 'I-Chemical', 'B-Disease', 'I-Disease')
@@ -67,6 +68,7 @@ class Tagging:
     positive: ClassVar[int] = 1
     learns: Literal["first", "all"] = "first"
     longest: int | None = None
+    by: Literal["sentence", "passage"] = "sentence"
 
     @classmethod
     def of_documents(
@@ -97,9 +99,9 @@ class Tagging:
         return ("O", *(f"{prefix}-{type_}" for type_ in self.types for prefix in prefixes))
 
     @property
-    def reads(self) -> text_inputs.Sentences:
-        """Sentences: all tagging tasks share them."""
-        return text_inputs.Sentences(self.longest)
+    def reads(self) -> text_inputs.Sentences | text_inputs.Texts:
+        """Sentences, which all tagging tasks share, or passages."""
+        return text_inputs.Texts(passages=True) if self.by == "passage" else text_inputs.Sentences(self.longest)
 
     def inputs(
         self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]

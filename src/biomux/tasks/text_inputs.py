@@ -36,7 +36,7 @@ class Sentences:
         self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
     ) -> Iterator[ModelInput]:
         """The inputs, made as they are asked for. A sentence of more than `stretches.LONGEST` characters is read in stretches."""
-        ranges = sentence_ranges(document, self.longest)
+        ranges = self.parts(document)
         counts["sentences"] += len(ranges)
         for first, group in _groups(list(stretches.of(ranges))):
             found = text_tokens.split(tokenizer, document.text, [(one.start, one.end) for one in group])
@@ -45,6 +45,10 @@ class Sentences:
                 made = cut_to_windows(tokens, part, number, limit=limit)
                 counts["windows of long sentences"] += len(made) if len(made) > 1 else 0
                 yield from made
+
+    def parts(self, document: Document) -> tuple[Range, ...]:
+        """The sentences, or what they are split into."""
+        return sentence_ranges(document, self.longest)
 
 
 @dataclass(frozen=True, slots=True)

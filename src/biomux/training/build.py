@@ -205,8 +205,8 @@ def make_examples(
     """The examples of all tasks, and what was counted for each. With `joint`, auxiliary tasks label those they follow from."""
     examples: list[Example] = []
     counts: dict[str, Counter[str]] = {}
-    names = {task.name for task in tasks}
-    followed = {task.name: getattr(task, "follows", "") for task in tasks if joint}
+    names = {task.name: task for task in tasks}
+    followed = {task.name: _followed(task, names) for task in tasks if joint}
     for task in tasks:
         if followed.get(task.name) in names:
             continue
@@ -219,6 +219,13 @@ def make_examples(
         examples += made.examples
         counts[task.name] = made.counts
     return examples, counts
+
+
+def _followed(task: Task, tasks: Mapping[str, Task]) -> str:
+    """The task whose examples an auxiliary one labels: the one that it follows from, if both read alike."""
+    origin = tasks.get(getattr(task, "follows", ""))
+    alike = origin is not None and getattr(origin, "reads", None) == getattr(task, "reads", None)
+    return origin.name if origin is not None and alike else ""
 
 
 def _check_positives(

@@ -19,7 +19,6 @@ from biomux.errors import ScoreError
 from biomux.scoring.calibration import thresholds
 from biomux.scoring.temperature import fit_temperature
 from biomux.tasks.examples import ModelInput, make
-from biomux.tasks.text_inputs import sentence_ranges
 from biomux.text import tokens as text_tokens
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def read(annotator: Annotator, task: Tagging, documents: Iterable[Document]) -> 
     gold: list[list[tuple[int, int, str]]] = []
     labels: list[NDArray[np.int32]] = []
     for document in documents:
-        ranges = sentence_ranges(document, task.longest)
+        ranges = task.reads.parts(document)
         for found, (start, end) in zip(
             text_tokens.split(annotator.tokenizer, document.text, ranges), ranges, strict=True
         ):

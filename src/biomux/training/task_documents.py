@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from biomux.corpora import corpus as corpora
 from biomux.corpora import view
 from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
-from biomux.training.shared_texts import joined
+from biomux.training.shared_texts import joined, union
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,15 +23,17 @@ class Library:
 
     directory: Path | None = None
     most: int | None = None
-    kept: dict[tuple[tuple[str, ...], str], list[Document]] = field(default_factory=dict)
+    kept: dict[tuple[tuple[str, ...], str, str], list[Document]] = field(default_factory=dict)
 
     def part(self, task: TaskSettings, split: str) -> list[Document]:
         """The documents of one split of a task's corpora."""
         names = corpora_of(task)
-        if (names, split) not in self.kept:
+        key = names, split, task.join
+        if key not in self.kept:
             read = (list(corpora.load(name, split, directory=self.directory)) for name in names)
-            self.kept[names, split] = spread(joined(*read), self.most)
-        return self.kept[names, split]
+            together = union(*read) if task.join == "union" else joined(*read)
+            self.kept[key] = spread(together, self.most)
+        return self.kept[key]
 
     def splits(self, task: TaskSettings) -> frozenset[str]:
         """The splits that all of a task's corpora have."""

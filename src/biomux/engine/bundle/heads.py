@@ -114,7 +114,8 @@ def entry(
     settings = task_settings.to_json(task)
     if isinstance(task, Tagging):
         longest = {} if task.longest is None else {"longest": task.longest}
-        settings = {"types": list(task.types), "scheme": task.scheme, **longest}
+        by = {} if task.by == "sentence" else {"by": task.by}
+        settings = {"types": list(task.types), "scheme": task.scheme, **longest, **by}
     return {
         "name": task.name,
         "kind": task.kind,
@@ -212,7 +213,16 @@ def _tagging(fields: Fields, name: str, scheme: str) -> Tagging:
     if scheme not in ("bio", "bioes"):
         fields.refuse(f"the scheme {scheme!r} is not known to this version")
     longest = fields.whole("longest", low=1, high=MOST_WORDS) if "longest" in fields.values else None
-    return Tagging(name, tuple(own), "bio" if scheme == "bio" else "bioes", longest=longest)
+    by = fields.text("by", longest=16) if "by" in fields.values else "sentence"
+    if by not in ("sentence", "passage"):
+        fields.refuse(f"reading by {by!r} is not known to this version")
+    return Tagging(
+        name,
+        tuple(own),
+        "bio" if scheme == "bio" else "bioes",
+        longest=longest,
+        by="passage" if by == "passage" else "sentence",
+    )
 
 
 def _thresholds(fields: Fields, task: Task) -> dict[entity_types.Source, float | None]:
