@@ -214,7 +214,9 @@ def test_weights_that_are_no_numbers_do_not_replace_the_last_good_checkpoint(
 ) -> None:
     recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
     scale = optimizers.scale
-    monkeypatch.setattr(optimizers, "scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how))
+    monkeypatch.setattr(
+        "biomux.training.loop.rate_scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how)
+    )
     with pytest.raises(TrainingError, match="not a number at step 6"):
         run.start(recipe, tmp_path, directory=directory)
     place = checkpoint.find(tmp_path / "checkpoints" / "last")

@@ -60,8 +60,8 @@ class BatchAnnotator:
             return {**batch, self.output: self._column(batch)}
         if isinstance(batch, list | tuple):
             if all(isinstance(row, Mapping) for row in batch) and batch:
-                found = self._entities([self._of(row) for row in batch])
-                return [{**row, self.output: entities} for row, entities in zip(batch, found, strict=True)]
+                annotated = self._entities([self._of(row) for row in batch])
+                return [{**row, self.output: entities} for row, entities in zip(batch, annotated, strict=True)]
             return self._entities(batch)
         kind = f"{type(batch).__module__.partition('.')[0]}.{type(batch).__name__}"
         if kind == "pandas.DataFrame":
@@ -79,9 +79,9 @@ class BatchAnnotator:
         import numpy as np
 
         texts = self._of(batch)
-        found = self._entities(texts.tolist() if hasattr(texts, "tolist") else list(texts))
-        column = np.empty(len(found), dtype=object)
-        column[:] = found
+        annotated = self._entities(texts.tolist() if hasattr(texts, "tolist") else list(texts))
+        column = np.empty(len(annotated), dtype=object)
+        column[:] = annotated
         return column
 
     def _with_arrow(self, batch: Any) -> Any:
@@ -91,8 +91,8 @@ class BatchAnnotator:
         entity = arrow.struct([*fields, ("text", arrow.string()), ("score", arrow.float64())])
         if self.text not in batch.schema.names:
             raise self._no_column(batch.schema.names)
-        found = arrow.array(self._entities(batch.column(self.text).to_pylist()), type=arrow.list_(entity))
-        return batch.append_column(self.output, found)
+        annotated = arrow.array(self._entities(batch.column(self.text).to_pylist()), type=arrow.list_(entity))
+        return batch.append_column(self.output, annotated)
 
     def _of(self, batch: Any) -> Any:
         """The column or key with the texts."""
@@ -119,9 +119,9 @@ class BatchAnnotator:
                     "BX001", f"a text must be a string, got {type(text).__name__}", where=f"text {place} of the batch"
                 )
         annotator = _loaded(self.settings, self.threads, os.getpid())
-        found: list[Entities | None] = [None] * len(texts)
+        annotated: list[Entities | None] = [None] * len(texts)
         for document in annotator.annotate_query(documents, self.settings.query):
-            found[int(document.id)] = [
+            annotated[int(document.id)] = [
                 {
                     "start": span.start,
                     "end": span.end,
@@ -131,7 +131,7 @@ class BatchAnnotator:
                 }
                 for span in document.spans
             ]
-        return found
+        return annotated
 
 
 def annotator(

@@ -198,10 +198,10 @@ def in_process(folder: Path, arguments: list[str], *, threads: int, runtime: str
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)  # noqa: S603
         spent = time.perf_counter() - begun
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
             raise AnnotateError(
                 "BX603",
-                f"a process that annotates ended with {done.returncode}: {said[-1] if said else 'nothing was said'}",
+                f"a process that annotates ended with {done.returncode}: {lines[-1] if lines else 'it wrote nothing'}",
             )
         needed = json.loads(peak.read_text())
     return spent, None if needed is None else float(needed)

@@ -186,27 +186,27 @@ class Inputs(Reader):
 
     def places(self) -> list[Path] | None:
         """Every file behind the arguments, each of which must be there; None if standard input is among them."""
-        found: list[Path] = []
+        paths: list[Path] = []
         piped = False
         for argument in self.arguments:
             if argument == "-" and not self.texts:
                 piped = True
             elif not self._is_text(argument):
-                found += _files(argument)
-        if not found and not piped and not any(map(self._is_text, self.arguments)):
+                paths += _files(argument)
+        if not paths and not piped and not any(map(self._is_text, self.arguments)):
             for argument in self.arguments:
                 list(files(argument))  # says what is wrong with it, if it knows
             raise UsageError(
                 "BX002", f"no files found in {', '.join(map(repr, self.arguments))}", hint="check the paths"
             )
-        return None if piped or any(not path.is_file() for path in found) else found
+        return None if piped or any(not path.is_file() for path in paths) else paths
 
     def size(self) -> int | None:
         """All stored bytes to be read, where that can be known beforehand."""
-        found = self.places()
-        if found is None or any(map(is_archive, found)):
+        files = self.places()
+        if files is None or any(map(is_archive, files)):
             return None
-        return sum(map(stored_size, found))
+        return sum(map(stored_size, files))
 
     def fingerprint(self) -> str:
         """What the inputs are: texts as they stand; files by name, size and time of change. Of a pipe only that it is one."""
@@ -216,8 +216,8 @@ class Inputs(Reader):
                 listing.update(b"text\0" + argument.encode("utf-8", "surrogateescape") + b"\0")
                 continue
             for path in files(argument, on_unread=ignore_unread):
-                what = f"{path}\0{stored_size(path)}\0{_changed(path)}\0" if path.is_file() else "pipe\0"
-                listing.update(what.encode("utf-8", "surrogateescape"))
+                entry = f"{path}\0{stored_size(path)}\0{_changed(path)}\0" if path.is_file() else "pipe\0"
+                listing.update(entry.encode("utf-8", "surrogateescape"))
         return listing.hexdigest()
 
     def documents(self) -> Iterator[Document]:
@@ -237,16 +237,16 @@ class Inputs(Reader):
         """The input files in groups that can be read apart; none where all is to be read as one: texts, pipes, one file, or little."""
         if any(map(self._is_text, self.arguments)) or self.places() is None:
             return []
-        found: list[Stretch] = []
+        cut: list[Stretch] = []
         places: list[Place] = []
         left_out: list[str] = []
         unread: list[BiomuxError] = []
-        told = size = weight = 0
+        reported = size = weight = 0
 
         def close() -> None:
-            found.append(Stretch(len(found), tuple(places), size, tuple(map(failure, unread[:told]))))
+            cut.append(Stretch(len(cut), tuple(places), size, tuple(map(failure, unread[:reported]))))
             places.clear()
-            del unread[:told]
+            del unread[:reported]
 
         for argument in self.arguments:
             for path in files(argument, on_left_out=left_out.append, on_unread=unread.append):
@@ -256,13 +256,13 @@ class Inputs(Reader):
                     close()
                     size = weight = 0
                 places.append(self._place(path))
-                size, weight, told = size + stored, weight + more, len(unread)
-        told = len(unread)
+                size, weight, reported = size + stored, weight + more, len(unread)
+        reported = len(unread)
         close()
-        if len(found) < 2:
+        if len(cut) < 2:
             return []
         self.left_out += left_out
-        return found
+        return cut
 
     def _is_text(self, argument: str) -> bool:
         return self.texts or is_text(argument)

@@ -106,11 +106,11 @@ def must_hold(chosen: formats.Format, query: Query) -> formats.Format:
 
 def _wanted(query: Query) -> frozenset[formats.Feature]:
     """What a format must hold one of; nothing is known of heads that are named."""
-    found: set[formats.Feature] = set()
+    features: set[formats.Feature] = set()
     for name in (ENTITIES,) if query.tasks is None else query.tasks:
         group = name.partition(":")[0]
-        found |= {_HELD[group]} if group in _HELD else {"spans", "relations", "labels"}
-    return frozenset(found)
+        features |= {_HELD[group]} if group in _HELD else {"spans", "relations", "labels"}
+    return frozenset(features)
 
 
 _HELD: dict[str, formats.Feature] = {
@@ -161,11 +161,11 @@ def opened(goal: Goal, described: dict[str, Any], *, restart: bool = False, over
     except FileNotFoundError:
         raise UsageError("BX002", f"no such folder: {str(goal.path.parent)!r}", hint="create it first") from None
     with _held(goal):
-        kept = goal.work / "job.json"
-        if kept.is_file():
-            _must_be_same(noted(kept), described, goal)
+        note = goal.work / "job.json"
+        if note.is_file():
+            _must_be_same(noted(note), described, goal)
         else:
-            with store.target(kept) as stream:
+            with store.target(note) as stream:
                 stream.write(json.dumps(described, indent=1).encode() + b"\n")
         try:
             yield True
@@ -181,8 +181,8 @@ def begun_with(goal: Goal) -> str | None:
     """The runtime of the run that is here, whole or not; None if there is none, or none that can be read."""
     for path, inner in ((goal.manifest, "job"), (goal.work / "job.json", None)):
         try:
-            kept = json.loads(path.read_bytes())
-            return str((kept[inner] if inner else kept).get("--runtime", BEFORE))
+            content = json.loads(path.read_bytes())
+            return str((content[inner] if inner else content).get("--runtime", BEFORE))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
     return None
@@ -224,12 +224,12 @@ def discard(goal: Goal) -> None:
 def noted(path: Path, *keys: str) -> dict[str, Any]:
     """A note that a run left, with these keys at least; BX605 if it is damaged."""
     try:
-        kept = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        kept = None
-    if not isinstance(kept, dict) or not all(isinstance(kept.get(key), dict | list) for key in keys):
+        content = None
+    if not isinstance(content, dict) or not all(isinstance(content.get(key), dict | list) for key in keys):
         raise damaged(path)
-    return kept
+    return content
 
 
 def _is_finished(goal: Goal) -> bool:
@@ -254,13 +254,13 @@ def _size(path: Path) -> int | None:
 
 def _must_be_same_finished(described: dict[str, Any], goal: Goal, *, restart: bool) -> None:
     """A finished job that is not the one asked for stays. So does the same one, if a part of it is gone: that is told."""
-    kept = noted(goal.manifest, "job", "tally", "parts")
-    if restart or (other := _other_values(kept["job"], described)):
-        message = "already exists, and is finished" + ("" if restart else f", with different settings: {other}")
+    manifest = noted(goal.manifest, "job", "tally", "parts")
+    if restart or (differences := _other_values(manifest["job"], described)):
+        message = "already exists, and is finished" + ("" if restart else f", with different settings: {differences}")
         raise UsageError(
             "BX004", message, where=str(goal.path), hint="replace it with --overwrite, or choose another name"
         )
-    for part in kept["parts"]:
+    for part in manifest["parts"]:
         if _size(goal.path / Path(part["file"]).name) != part["size"]:
             message = f"{part['file']} of the finished output is missing or has changed"
             raise AnnotateError("BX605", message, where=str(goal.path), hint="annotate again with --overwrite")
@@ -310,21 +310,21 @@ def _must_be_ours(goal: Goal) -> None:
         )
 
 
-def _other_values(kept: dict[str, Any], described: dict[str, Any]) -> str:
+def _other_values(before: dict[str, Any], described: dict[str, Any]) -> str:
     """The names of the values in which two jobs differ."""
-    kept = {"--runtime": BEFORE, **kept}
-    other = [name for name in {**kept, **described} if kept.get(name) != described.get(name)]
+    before = {"--runtime": BEFORE, **before}
+    different = [name for name in {**before, **described} if before.get(name) != described.get(name)]
     return ", ".join(
         {"biomux": "version of Biomux", "stretches": "how the input files are grouped"}.get(name, name)
-        for name in other
+        for name in different
     )
 
 
-def _must_be_same(kept: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
-    if other := _other_values(kept, described):
+def _must_be_same(before: dict[str, Any], described: dict[str, Any], goal: Goal) -> None:
+    if differences := _other_values(before, described):
         raise AnnotateError(
             "BX605",
-            f"cannot resume: the stopped run had different settings: {other}",
+            f"cannot resume: the stopped run had different settings: {differences}",
             where=str(goal.path),
             hint="repeat the same command to resume it, choose another name, or start over with --restart",
         )

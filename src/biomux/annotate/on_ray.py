@@ -174,12 +174,12 @@ def _order(ray: Any, work: Work, *, travel: bool) -> _Order:
 
     settings = work.settings
     job = (store.place(work.notes) / "job.json").read_bytes()
-    found = load.find(settings.bundle).resolve()
+    folder = load.find(settings.bundle).resolve()
     bundle: tuple[Any, ...] = ()
     if travel and settings.run is None:
-        bundle = (ray.put({str(path.relative_to(found)): path.read_bytes() for path in _files(found)}),)
+        bundle = (ray.put({str(path.relative_to(folder)): path.read_bytes() for path in _files(folder)}),)
     else:
-        work = replace(work, settings=replace(settings, bundle=str(found)))
+        work = replace(work, settings=replace(settings, bundle=str(folder)))
     return _Order(work, str(Path.cwd()), job, __version__, settings.fingerprint(), bundle)
 
 
@@ -297,8 +297,8 @@ def _ready(ray: Any, refs: list[Any]) -> list[Any]:
     first, _ = ray.wait(refs, num_returns=1, timeout=1.0, fetch_local=False)
     if not first:
         return []
-    found, _ = ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
-    return list(found or first)
+    ready, _ = ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
+    return list(ready or first)
 
 
 def _ray() -> Any:

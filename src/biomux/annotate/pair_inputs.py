@@ -37,10 +37,10 @@ class PairReadAs(ReadAs):
         if self.format:
             return formats.get(self.format)
         try:
-            found = formats.guess(source)
+            recognised = formats.guess(source)
         except FormatError:
-            found = None
-        return found if found and "pair" in found.holds else formats.get("pairs")
+            recognised = None
+        return recognised if recognised and "pair" in recognised.holds else formats.get("pairs")
 
 
 @dataclass

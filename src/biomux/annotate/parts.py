@@ -111,6 +111,6 @@ def cut(
         if size >= characters or len(lines) >= most:
             yield Part(index, b"".join(lines), failures.take(), reached(), size, stretch)
             lines, size, index = [], 0, index + 1
-    left = failures.take()
-    if lines or left or not index:
-        yield Part(index, b"".join(lines), left, reached(), size, stretch)
+    failed = failures.take()
+    if lines or failed or not index:
+        yield Part(index, b"".join(lines), failed, reached(), size, stretch)

@@ -50,13 +50,13 @@ def settled(settings: Settings, goal: Goal, *, restart: bool = False, overwrite:
     """The settings with the runtime by name: of the run that is to be resumed, else as asked for."""
     begun = None if restart or (overwrite and goal.manifest.is_file()) else job.begun_with(goal)
     named = settings.runtime != "auto"
-    kept = settings if named or begun is None else replace(settings, runtime=begun)
+    same_runtime = settings if named or begun is None else replace(settings, runtime=begun)
     if begun is not None and goal.manifest.is_file():
-        return kept  # it is whole, so none will be run
+        return same_runtime  # it is whole, so none will be run
     if named or begun is None:
         return settings.settled()
     try:
-        return kept.settled()
+        return same_runtime.settled()
     except UsageError as error:
         raise UsageError(
             error.code,
@@ -100,7 +100,7 @@ def run(
         raise UsageError(
             "BX001", "memory:// is this process's own: others cannot write there", hint="use one worker, or another URL"
         )
-    own = threads or (cluster.threads if cluster else max(1, usable_cores() // workers))
+    process_threads = threads or (cluster.threads if cluster else max(1, usable_cores() // workers))
     found_stretches = inputs.stretches()
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     described = job.describe(inputs, settings, goal, part_size=part_size, stretches=len(found_stretches))
@@ -116,14 +116,14 @@ def run(
             settings=settings,
             format=goal.format if goal.parts else "jsonl",
             suffix=goal.suffix if goal.parts else ".jsonl",
-            threads=own,
+            threads=process_threads,
             goal=goal.format,
         )
         made: dict[tuple[int, int], Done] = {}
 
-        def take(found: Done, reached: int, *, fresh: bool) -> None:
-            made[found.place] = found
-            listen(Step(found, reached, fresh))
+        def take(finished: Done, reached: int, *, fresh: bool) -> None:
+            made[finished.place] = finished
+            listen(Step(finished, reached, fresh))
 
         if cluster is not None and found_stretches:
             _annotate_shares(inputs, found_stretches, work, cluster, take, part_size=part_size)
@@ -140,23 +140,23 @@ def run(
             def missing() -> Iterator[Part]:
                 for part in parts:
                     reached.cut(part)
-                    found = done(part, work)
-                    if found is None:
+                    finished = done(part, work)
+                    if finished is None:
                         yield part
-                    elif found.of != part.sha256:
+                    elif finished.of != part.sha256:
                         raise _changed(part, goal)
                     else:
-                        take(found, reached.done(part), fresh=False)
+                        take(finished, reached.done(part), fresh=False)
 
             annotate = partial(annotate_parts, workers=workers) if cluster is None else cluster.annotate_parts
-            for part, found in annotate(missing(), work, on_read=reached.read):
-                take(found, reached.done(part), fresh=True)
+            for part, finished in annotate(missing(), work, on_read=reached.read):
+                take(finished, reached.done(part), fresh=True)
         return _finish([made[place] for place in sorted(made)], goal, described, on_loss)
 
 
 def _annotate_shares(
     inputs: Inputs,
-    found: list[Stretch],
+    cut: list[Stretch],
     work: Work,
     cluster: OnRay,
     take: Callable[..., None],
@@ -164,7 +164,7 @@ def _annotate_shares(
     part_size: int,
 ) -> None:
     """Annotate stretches on a cluster, which reads them too."""
-    tasks = (share for stretch in found for share in stretches.shares(stretch, inputs.reads, part_size=part_size))
+    tasks = (share for stretch in cut for share in stretches.shares(stretch, inputs.reads, part_size=part_size))
     missing: dict[int, int] = {}
     reached = 0.0
     for share, result in cluster.annotate_shares(tasks, work):
@@ -176,7 +176,7 @@ def _annotate_shares(
         reached += stretch.size / share.of
         for part, fresh in result.parts:
             take(part, round(reached), fresh=fresh)
-    if len(missing) != len(found) or any(missing.values()):
+    if len(missing) != len(cut) or any(missing.values()):
         raise AssertionError(f"parts are missing: {missing}")
 
 
@@ -196,8 +196,8 @@ def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss
         try:
             _join([goal.work / part.file for part in whole], goal, on_loss)
         except FormatError as error:
-            kept = f"all is annotated and kept: biomux convert '{goal.work}/part-*.jsonl' TARGET writes it elsewhere"
-            hint = f"{error.hint}; {kept}" if error.hint else kept
+            way_out = f"all is annotated and kept: biomux convert '{goal.work}/part-*.jsonl' TARGET writes it elsewhere"
+            hint = f"{error.hint}; {way_out}" if error.hint else way_out
             raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
     job.finish(goal, described, tally=tally.to_json(), parts=listed)
     return tally
@@ -253,8 +253,8 @@ def _must_be_apart(inputs: Inputs, goal: Goal) -> None:
                 hint="choose a folder outside of it",
             )
     for path in inputs.places() or ():
-        found = path.resolve()
-        if found == ours or (goal.parts and ours in found.parents):
+        resolved = path.resolve()
+        if resolved == ours or (goal.parts and ours in resolved.parents):
             raise UsageError(
                 "BX001", "cannot write to a file that is also an input", where=str(path), hint="choose another name"
             )

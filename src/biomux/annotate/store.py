@@ -58,8 +58,8 @@ def _url(where: str) -> Path:
     try:
         from upath import UPath
 
-        found = UPath(where, use_listings_cache=False)
-        found.fs.exists(found.path)
+        place = UPath(where, use_listings_cache=False)
+        place.fs.exists(place.path)
     except ImportError as error:
         missing = "universal-pathlib" if error.name == "upath" else PACKAGES.get(kind, error.name or str(error))
         hint = "pip install 'biomux[ray]'" if error.name == "upath" else f"pip install {missing}"
@@ -68,7 +68,7 @@ def _url(where: str) -> Path:
         ) from None
     except Exception as error:
         raise _refused(where, error) from error
-    return cast("Path", found)
+    return cast("Path", place)
 
 
 @contextmanager

@@ -63,8 +63,8 @@ def shares(stretch: Stretch, reads: ReadAs, *, part_size: int) -> list[Share]:
 def annotate_share(share: Share, work: Work) -> ShareDone:
     """Read a stretch and annotate a share of its parts, unless that has been done."""
     stretch = share.stretch
-    if (found := known(stretch, work, number=share.number, of=share.of)) is not None:
-        return found
+    if (earlier := known(stretch, work, number=share.number, of=share.of)) is not None:
+        return earlier
     reader, failures = Reader(reads=ReadAs(share.format, share.options)), Failures()
     made: list[tuple[Done, bool]] = []
     number = 0
@@ -90,10 +90,10 @@ def known(stretch: Stretch, work: Work, *, number: int = 0, of: int = 1) -> Shar
         noted = json.loads(_note(stretch, work).read_bytes())
     except (FileNotFoundError, ValueError):
         return None
-    found = [done(Part(index, b"", stretch=stretch.index), work) for index in range(number, noted["parts"], of)]
-    if any(part is None for part in found):
+    parts = [done(Part(index, b"", stretch=stretch.index), work) for index in range(number, noted["parts"], of)]
+    if any(part is None for part in parts):
         return None
-    return ShareDone(tuple((part, False) for part in found if part is not None), noted["parts"], noted["read"])
+    return ShareDone(tuple((part, False) for part in parts if part is not None), noted["parts"], noted["read"])
 
 
 def note(stretch: Stretch, work: Work, *, number: int, read: dict[str, Any]) -> None:

@@ -60,13 +60,13 @@ def suggest(
     """The documents most worth annotating next, the best first. `heads` are those whose doubts count, all by default."""
     taggers = _taggers(annotator, heads)
     best: list[tuple[float, int, Suggestion]] = []
-    for count, found in enumerate(_judged(annotator, documents, taggers)):
-        entry = (found.unsure, -count, found)
+    for count, suggestion in enumerate(_judged(annotator, documents, taggers)):
+        entry = (suggestion.unsure, -count, suggestion)
         if len(best) < max(CANDIDATES * number, 200):
             heapq.heappush(best, entry)
         else:
             heapq.heappushpop(best, entry)
-    ordered = [found for _, _, found in sorted(best, reverse=True)]
+    ordered = [suggestion for _, _, suggestion in sorted(best, reverse=True)]
     return _diverse(ordered, number)
 
 
@@ -77,7 +77,7 @@ def _taggers(annotator: Annotator, heads: Sequence[str] | None) -> list[Tagging]
             raise UsageError(
                 "BX001",
                 f"the model has no head {name!r} that tags",
-                hint=did_you_mean(name, [one.name for one in taggers]),
+                hint=did_you_mean(name, [tagger.name for tagger in taggers]),
             )
     if not taggers:
         raise UsageError("BX001", "the model has no head that tags", hint="name a model with --model that tags")
@@ -99,34 +99,34 @@ def _judge(annotator: Annotator, group: Sequence[Document], taggers: Sequence[Ta
     cut: list[Tokens] = []
     owner: list[int] = []
     for number, document in enumerate(group):
-        for found in text_tokens.split(annotator.tokenizer, document.text, sentences.of(document)):
-            for window in windows(len(found), limit=annotator.limit) if len(found) else ():
-                cut.append(found.window(window.start, window.end) if len(found) > annotator.limit else found)
+        for tokens in text_tokens.split(annotator.tokenizer, document.text, sentences.of(document)):
+            for window in windows(len(tokens), limit=annotator.limit) if len(tokens) else ():
+                cut.append(tokens.window(window.start, window.end) if len(tokens) > annotator.limit else tokens)
                 owner.append(number)
     doubts: list[list[tuple[float, int, int]]] = [[] for _ in group]
-    batches = pack([ModelInput(one) for one in cut], specials=annotator.specials, budget=annotator.budget)
+    batches = pack([ModelInput(tokens) for tokens in cut], specials=annotator.specials, budget=annotator.budget)
     for batch, answers in parallel.run(annotator.session, batches):
         worst = np.max([_doubt(answers[task.name], annotator, task) for task in taggers], axis=0)
         for member, part in zip(batch.windows, np.split(worst, np.cumsum(batch.words)[:-1]), strict=True):
             read = cut[int(member)]
             for word in np.argsort(part)[-LEAST_SURE:]:
                 doubts[owner[int(member)]].append((float(part[word]), int(read.starts[word]), int(read.ends[word])))
-    for document, own in zip(group, doubts, strict=True):
-        top = sorted(own, reverse=True)[:LEAST_SURE]
+    for document, document_doubts in zip(group, doubts, strict=True):
+        top = sorted(document_doubts, reverse=True)[:LEAST_SURE]
         words = dict.fromkeys(document.text[start:end] for _, start, end in top)
-        yield Suggestion(document, sum(one for one, _, _ in top) / LEAST_SURE, tuple(words))
+        yield Suggestion(document, sum(doubt for doubt, _, _ in top) / LEAST_SURE, tuple(words))
 
 
 def _doubt(logits: NDArray[np.float32], annotator: Annotator, task: Tagging) -> NDArray[np.float32]:
     heat = (annotator.temperatures or {}).get(task.name, 1.0)
-    found: NDArray[np.float32] = 1 - softmax(logits, heat).max(axis=1)
-    return found
+    doubt: NDArray[np.float32] = 1 - softmax(logits, heat).max(axis=1)
+    return doubt
 
 
 def _diverse(ordered: Sequence[Suggestion], number: int) -> list[Suggestion]:
     """One after the other: the least sure of those that are least like what was taken. What is the same as one taken is left out."""
-    vectors = _vectors([found.document.text for found in ordered])
-    unsure = np.array([found.unsure for found in ordered])
+    vectors = _vectors([suggestion.document.text for suggestion in ordered])
+    unsure = np.array([suggestion.unsure for suggestion in ordered])
     alike = np.zeros(len(ordered))
     free = np.ones(len(ordered), dtype=bool)
     taken: list[Suggestion] = []
@@ -144,11 +144,11 @@ def _diverse(ordered: Sequence[Suggestion], number: int) -> list[Suggestion]:
 def _vectors(texts: Sequence[str]) -> NDArray[np.float32]:
     """A vector of length one for each text: its words, those that few texts have counting more."""
     counts = [Counter(crc32(word.encode()) % WIDTH for word in re.findall(r"\w+", text.lower())) for text in texts]
-    spread = Counter(place for found in counts for place in found)
+    spread = Counter(place for places in counts for place in places)
     made = np.zeros((len(texts), WIDTH), np.float32)
-    for row, own in enumerate(counts):
-        for place, number in own.items():
+    for row, weights in enumerate(counts):
+        for place, number in weights.items():
             made[row, place] = (1 + np.log(number)) * np.log(1 + len(texts) / spread[place])
     lengths = np.linalg.norm(made, axis=1, keepdims=True).astype(np.float32)
-    found: NDArray[np.float32] = made / np.maximum(lengths, np.float32(1e-9))
-    return found
+    normalised: NDArray[np.float32] = made / np.maximum(lengths, np.float32(1e-9))
+    return normalised

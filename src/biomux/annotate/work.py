@@ -67,9 +67,9 @@ class Done:
 
 def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | None = None) -> Done:
     """Annotate a part and write it, unless that has been done. `on_read` is told how many more characters have been read."""
-    found = done(part, work)
-    if found is not None and found.of == part.sha256:
-        return found
+    earlier = done(part, work)
+    if earlier is not None and earlier.of == part.sha256:
+        return earlier
     failures, tally, losses = Failures(), JobTally(), _Losses()
     read = formats.read_source(of_bytes(part.name, part.documents), format="jsonl", on_error=failures)
     annotator = replace(_annotator(work.settings, work.threads), on_read=on_read)

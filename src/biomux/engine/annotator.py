@@ -190,9 +190,9 @@ class Annotator:
 
     def _resolved(self, query: Query) -> ResolvedQuery:
         curves = self.curves or {}
-        own = [name for task in self.tasks for name in task.types]
+        head_types = [name for task in self.tasks for name in task.types]
         asked, query = asked_tasks.resolved(
-            query, self.asking, types=self.types, own=own, curves=curves, defaults=self.thresholds
+            query, self.asking, types=self.types, own=head_types, curves=curves, defaults=self.thresholds
         )
         taggers = self.tasks if asked.entities else ()
         chosen = resolved(query, taggers, self.merges if taggers else None, curves, defaults=self.thresholds)
@@ -305,15 +305,18 @@ class Annotator:
         )
         done = list(documents)
         split = [replace(document, sentences=sentences.of(document)) for document in documents]
-        bare = split if chosen is None else [replace(one, spans=(), relations=()) for one in split]
+        bare = split if chosen is None else [replace(document, spans=(), relations=()) for document in split]
         spans, outputs = self._read(bare, (*finding, *sooner), reader)
         if chosen is not None:
-            done = [self._with_spans(*one, chosen) for one in zip(documents, split, spans, strict=True)]
-        done = [_decoded(document, sooner, found) for document, found in zip(done, outputs, strict=True)]
+            done = [
+                self._with_spans(document, sentenced, head_spans, chosen)
+                for document, sentenced, head_spans in zip(documents, split, spans, strict=True)
+            ]
+        done = [_decoded(document, sooner, answers) for document, answers in zip(done, outputs, strict=True)]
         if later:
-            again = [replace(one, sentences=known.sentences) for one, known in zip(done, split, strict=True)]
+            again = [replace(document, sentences=known.sentences) for document, known in zip(done, split, strict=True)]
             _, outputs = self._read(again, later, reader)
-            done = [_decoded(document, later, found) for document, found in zip(done, outputs, strict=True)]
+            done = [_decoded(document, later, answers) for document, answers in zip(done, outputs, strict=True)]
         return done
 
     def _covered(self, document: Document) -> Document:
@@ -322,10 +325,12 @@ class Annotator:
             _must_be_read(document)
         return document
 
-    def _with_spans(self, document: Document, split: Document, said: Sequence[Span], chosen: ResolvedQuery) -> Document:
+    def _with_spans(
+        self, document: Document, split: Document, head_spans: Sequence[Span], chosen: ResolvedQuery
+    ) -> Document:
         """A document with the entities that were asked for, made of what the heads said."""
         read = _ranges(split, chosen.tasks)
-        mine = chosen.merged(said, text=document.text, read=read)
+        mine = chosen.merged(head_spans, text=document.text, read=read)
         made = self._covered(replace(document, spans=tuple(mine), relations=(), coverage=read))
         if chosen.abbreviations:
             made = text_abbreviations.carry(made)
@@ -338,24 +343,26 @@ class Annotator:
 
         At most a chunk of text is held as tokens at a time, however long a document is.
         """
-        found: list[list[Span]] = [[] for _ in documents]
+        spans: list[list[Span]] = [[] for _ in documents]
         outputs: list[dict[str, Outputs]] = [{} for _ in documents]
         asked = sections(documents, tasks, self.tokenizer, limit=self.limit, chunk=self.chunk, counts=Counter())
         for section in asked:
             with closing(reader.answers(section)) as answers:
-                for one, task, inputs, said in answers:
+                for request, task, inputs, answer in answers:
                     if finds_spans(task):
-                        found[one.document] += said
+                        spans[request.document] += answer
                     else:
-                        kept = outputs[one.document].setdefault(task.name, ([], []))
-                        kept[0].extend(inputs)
-                        kept[1].extend(said)
+                        gathered = outputs[request.document].setdefault(task.name, ([], []))
+                        gathered[0].extend(inputs)
+                        gathered[1].extend(answer)
         ordered = [
-            sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in found
+            sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in spans
         ]
-        long = [any(end - start > stretches.LONGEST for start, end in one.sentences or ()) for one in documents]
+        long = [
+            any(end - start > stretches.LONGEST for start, end in document.sentences or ()) for document in documents
+        ]
         return [
-            stretches.without_overlaps(one) if cut else one for one, cut in zip(ordered, long, strict=True)
+            stretches.without_overlaps(group) if cut else group for group, cut in zip(ordered, long, strict=True)
         ], outputs
 
 
@@ -374,9 +381,9 @@ def _one_by_one(
         except Exception as error:  # whatever a runtime or a tokenizer may raise is about this document
             message = f"cannot be annotated: {type(error).__name__}: {error}"
             where = f"document {document.id!r}"
-            told = AnnotateError("BX603", message, where=where, hint="check that the text is what you expect")
-            told.__cause__ = error
-            on_error(document, told)
+            failure = AnnotateError("BX603", message, where=where, hint="check that the text is what you expect")
+            failure.__cause__ = error
+            on_error(document, failure)
         else:
             yield from done
 
@@ -429,9 +436,9 @@ def _placed(error: BiomuxError, document: Document) -> BiomuxError:
     """The error with a place: a runtime that fails does not know whose batch it is."""
     if error.where:
         return error
-    told = type(error)(error.code, error.message, where=f"document {document.id!r}", hint=error.hint)
-    told.__cause__ = error
-    return told
+    placed = type(error)(error.code, error.message, where=f"document {document.id!r}", hint=error.hint)
+    placed.__cause__ = error
+    return placed
 
 
 def _must_be_read(document: Document) -> None:
@@ -466,5 +473,5 @@ def _raise(document: Document, error: BiomuxError) -> None:
     raise error
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

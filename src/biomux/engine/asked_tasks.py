@@ -91,10 +91,11 @@ class AskedTasks:
         heads = set(self.heads)
         return replace(
             document,
-            relations=tuple(one for one in document.relations if one.head not in heads),
-            labels=tuple(one for one in document.labels if one.head not in heads),
+            relations=tuple(relation for relation in document.relations if relation.head not in heads),
+            labels=tuple(label for label in document.labels if label.head not in heads),
             questions=tuple(
-                _answered(one, (a for a in one.answers if a.head not in heads)) for one in document.questions
+                _answered(question, (a for a in question.answers if a.head not in heads))
+                for question in document.questions
             ),
         )
 
@@ -102,20 +103,20 @@ class AskedTasks:
         """The document with those answers that reach their thresholds, their scores rounded as entities' are."""
         return replace(
             document,
-            relations=tuple(self._kept((one, one.type) for one in document.relations)),
-            labels=tuple(self._kept((one, one.name) for one in document.labels)),
-            questions=tuple(_answered(one, self._kept_answers(one)) for one in document.questions),
+            relations=tuple(self._kept((relation, relation.type) for relation in document.relations)),
+            labels=tuple(self._kept((label, label.name) for label in document.labels)),
+            questions=tuple(_answered(question, self._kept_answers(question)) for question in document.questions),
         )
 
-    def _kept(self, said: Iterable[tuple[_Said, str]]) -> list[_Said]:
+    def _kept(self, answers: Iterable[tuple[_Said, str]]) -> list[_Said]:
         heads = set(self.heads)
-        found = []
-        for one, name in said:
-            if one.head not in heads:
-                found.append(one)
-            elif one.score is None or round(one.score, plain.DIGITS) >= self._threshold(one.head or "", name):
-                found.append(_rounded(one))
-        return found
+        chosen = []
+        for answer, name in answers:
+            if answer.head not in heads:
+                chosen.append(answer)
+            elif answer.score is None or round(answer.score, plain.DIGITS) >= self._threshold(answer.head or "", name):
+                chosen.append(_rounded(answer))
+        return chosen
 
     def _kept_answers(self, question: Question) -> Iterable[Answer]:
         heads = set(self.heads)
@@ -139,12 +140,12 @@ def group_of(task: Task) -> str | None:
 
 def groups(asking: Sequence[Task], *, tags: bool) -> dict[str, tuple[str, ...]]:
     """What can be asked for, each with its heads: entities first, if the model tags."""
-    found: dict[str, tuple[str, ...]] = {ENTITIES: ()} if tags else {}
+    by_group: dict[str, tuple[str, ...]] = {ENTITIES: ()} if tags else {}
     for task in asking:
         group = group_of(task)
         if group is not None:
-            found[group] = (*found.get(group, ()), task.name)
-    return found
+            by_group[group] = (*by_group.get(group, ()), task.name)
+    return by_group
 
 
 def of_group(group: str, heads: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -200,18 +201,18 @@ def resolved(
         raise UsageError(
             "BX001", f"cannot use {name} where no entities are found", hint="leave it out, or add entities to the tasks"
         )
-    given = query.thresholds
+    thresholds_asked = query.thresholds
     names = {name for task in others for name in names_of(task)}
     spans = tuple(dict.fromkeys((*types, *own))) if entities else ()
-    _must_be_known(given, names, spans)
-    thresholds = {name: value for name, value in (given or {}).items() if name in names}
+    _must_be_known(thresholds_asked, names, spans)
+    thresholds = {name: value for name, value in (thresholds_asked or {}).items() if name in names}
     floors, left_out = _by_precision(query.precision, others, curves)
     if query.precision is None:
         wanted = {task.name for task in others}
         mine = {source: score for source, score in (defaults or {}).items() if source[0] in wanted}
-        floors = default_floors(mine, given, tuple(thresholds), everything=is_everything(given))
-    asked = AskedTasks(entities, others, thresholds, (given or {}).get("*", 0.0), floors, left_out)
-    rest = {name: value for name, value in (given or {}).items() if name == "*" or name in spans}
+        floors = default_floors(mine, thresholds_asked, tuple(thresholds), everything=is_everything(thresholds_asked))
+    asked = AskedTasks(entities, others, thresholds, (thresholds_asked or {}).get("*", 0.0), floors, left_out)
+    rest = {name: value for name, value in (thresholds_asked or {}).items() if name == "*" or name in spans}
     return asked, replace(query, threshold=rest or None)
 
 
@@ -256,9 +257,9 @@ def _missing(name: str, known: Iterable[str], heads: Iterable[str], has: str) ->
     return UsageError("BX001", f"unknown task {name!r}", hint=did_you_mean(name, [*known, *heads]))
 
 
-def _must_be_known(given: Mapping[str, float] | None, names: Iterable[str], types: Sequence[str]) -> None:
+def _must_be_known(thresholds: Mapping[str, float] | None, names: Iterable[str], types: Sequence[str]) -> None:
     known = list(dict.fromkeys([*types, *sorted(names)]))
-    for name, value in (given or {}).items():
+    for name, value in (thresholds or {}).items():
         if name != "*" and name not in known:
             raise UsageError("BX001", f"unknown type {name!r}", hint=did_you_mean(name, known))
         must_be_share("threshold", value)
@@ -279,11 +280,11 @@ def _by_precision(
     return floors, tuple(left_out)
 
 
-def _rounded(said: _Said) -> _Said:
-    score = None if said.score is None else round(said.score, plain.DIGITS)
-    if isinstance(said, Label) and said.value is not None:
-        return replace(said, score=score, value=round(said.value, plain.DIGITS))
-    return replace(said, score=score)
+def _rounded(answer: _Said) -> _Said:
+    score = None if answer.score is None else round(answer.score, plain.DIGITS)
+    if isinstance(answer, Label) and answer.value is not None:
+        return replace(answer, score=score, value=round(answer.value, plain.DIGITS))
+    return replace(answer, score=score)
 
 
 def _answered(question: Question, answers: Iterable[Answer]) -> Question:

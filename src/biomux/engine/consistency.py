@@ -46,38 +46,39 @@ def agreed(
     layers: dict[Source, list[Span]] = {}
     for span in spans:
         layers.setdefault((span.head or "" if by_head else "", span.type), []).append(span)
-    return in_order(span for source, own in layers.items() for span in _agreed(text, read, own, threshold(source)))
+    return in_order(span for source, layer in layers.items() for span in _agreed(text, read, layer, threshold(source)))
 
 
 def _agreed(text: str, read: Sequence[Range], spans: Sequence[Span], threshold: float) -> list[Span]:
     """The vote over entities of one type, which do not overlap."""
-    found = {(span.start, span.end): span for span in spans}
-    taken = sorted(place for place, span in found.items() if (span.score or 0.0) >= threshold)
+    by_place = {(span.start, span.end): span for span in spans}
+    taken = sorted(place for place, span in by_place.items() if (span.score or 0.0) >= threshold)
     places: dict[str, list[Range]] = {}
     for start, end in occurrences(text, {text[slice(*place)] for place in taken}):
         if _within(read, start, end):
             places.setdefault(text[start:end], []).append((start, end))
     for name in sorted(places, key=lambda name: (-len(name), name)):
-        voting = [place for place in places[name] if place in found or not _overlaps(taken, place)]
-        scores = [found[place].score or 0.0 if place in found else 0.0 for place in voting]
-        if len(voting) < 2 or not any(place in found for place in voting):
+        voting = [place for place in places[name] if place in by_place or not _overlaps(taken, place)]
+        scores = [by_place[place].score or 0.0 if place in by_place else 0.0 for place in voting]
+        if len(voting) < 2 or not any(place in by_place for place in voting):
             continue
         mean = round(sum(scores) / len(scores), DIGITS)
         if mean < VOTE:
             for place in voting:
-                found.pop(place, None)
+                by_place.pop(place, None)
                 at = bisect_left(taken, place)
                 if taken[at : at + 1] == [place]:
                     del taken[at]
             continue
         surest = max(
-            (found[place] for place in voting if place in found), key=lambda span: (span.score or 0.0, -span.start)
+            (by_place[place] for place in voting if place in by_place),
+            key=lambda span: (span.score or 0.0, -span.start),
         )
         for place in voting:
             if mean >= threshold and not _overlaps(taken, place):
-                found[place] = Span(*place, surest.type, mean, surest.head, extra={"from": "consistency"})
+                by_place[place] = Span(*place, surest.type, mean, surest.head, extra={"from": "consistency"})
                 insort(taken, place)
-    return [found[place] for place in taken]
+    return [by_place[place] for place in taken]
 
 
 def _overlaps(taken: Sequence[Range], place: Range) -> bool:

@@ -20,15 +20,15 @@ def gaps(document: Document) -> list[Range]:
     >>> gaps(Document("1", "One. Two.  Three.", coverage=((0, 4), (11, 17))))
     [(5, 9)]
     """
-    found: list[Range] = []
+    unread: list[Range] = []
     at = 0
     for start, end in (*(document.coverage or ()), (len(document.text), len(document.text))):
         between = document.text[at:start]
         if between and not between.isspace():
-            left = at + len(between) - len(between.lstrip())
-            found.append((left, at + len(between.rstrip())))
+            first = at + len(between) - len(between.lstrip())
+            unread.append((first, at + len(between.rstrip())))
         at = end
-    return found
+    return unread
 
 
 def visible(text: str) -> int:

@@ -97,8 +97,8 @@ def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
         by_source.setdefault((span.head or "", span.type), []).append(span)
     merged: list[Span] = []
     for rule in merges:
-        said = [_copy(span, rule.type, span.score) for source in rule.used for span in by_source.get(source, ())]
-        merged += flat(_agreed(said, rule.least))
+        candidates = [_copy(span, rule.type, span.score) for source in rule.used for span in by_source.get(source, ())]
+        merged += flat(_agreed(candidates, rule.least))
     return in_order(merged)
 
 
@@ -122,15 +122,15 @@ def flat(spans: Iterable[Span]) -> list[Span]:
 def _first_come(spans: Iterable[Span]) -> list[Span]:
     """The mentions that overlap none before them, in order."""
     taken: list[tuple[int, int]] = []
-    kept: list[Span] = []
+    chosen: list[Span] = []
     for span in spans:
         place = bisect_left(taken, (span.start, span.end))
         before = place > 0 and taken[place - 1][1] > span.start
         after = place < len(taken) and taken[place][0] < span.end
         if not (before or after):
             insort(taken, (span.start, span.end))
-            kept.append(span)
-    return in_order(kept)
+            chosen.append(span)
+    return in_order(chosen)
 
 
 def one_layer(spans: Iterable[Span], standings: Callable[[Span], Standing]) -> list[Span]:
@@ -166,8 +166,8 @@ def probability(score: float, curve: Curve) -> float:
     place = bisect_right(curve, (score, 1.0))
     if place == len(curve):
         return curve[-1][1]
-    (left, low), (right, high) = curve[place - 1] if place else (0.0, 0.0), curve[place]
-    return round(low + (high - low) * (score - left) / (right - left), DIGITS)
+    (below, low), (above, high) = curve[place - 1] if place else (0.0, 0.0), curve[place]
+    return round(low + (high - low) * (score - below) / (above - below), DIGITS)
 
 
 def in_order(spans: Iterable[Span]) -> list[Span]:

@@ -76,12 +76,12 @@ class GraphSession:
         asked = {head: self.places[head] for head in heads}
         outputs = {place.needed for place in asked.values()}
         try:
-            found = self.compute(self._feeds(batch, outputs), sorted(outputs)) if outputs else {}
+            logits = self.compute(self._feeds(batch, outputs), sorted(outputs)) if outputs else {}
         except Exception as error:
             raise failed("run", error) from None
-        for values in found.values():
+        for values in logits.values():
             usable(values)
-        return GraphAnswers(self, batch, asked, found)
+        return GraphAnswers(self, batch, asked, logits)
 
     def pairs(self, states: Floats, head: str, places: Whole) -> Floats:
         """What a head says about pairs of words' states."""
@@ -93,11 +93,11 @@ class GraphSession:
                 feeds[place.output.replace("pairs", "places")] = np.zeros((1, 4), dtype=np.int64)
         feeds[asked.output.replace("pairs", "places")] = places
         try:
-            found = self.compute_pairs(feeds, asked.output)
+            logits = self.compute_pairs(feeds, asked.output)
         except Exception as error:
             raise failed("run", error) from None
-        usable(found)
-        return found
+        usable(logits)
+        return logits
 
     def _feeds(self, batch: Batch, outputs: Collection[str]) -> dict[str, NDArray[Any]]:
         """The graph's inputs. Rows that nothing reads are not computed, but for one: not every runtime takes none."""
@@ -112,19 +112,19 @@ class GraphSession:
                 rows[name] = np.arange(length if name == "tokens" else 1, dtype=np.int64)
         segments = np.zeros_like(batch.ids) if batch.segments is None else batch.segments
         feeds = {"ids": batch.ids, "mask": batch.mask, "segments": segments, **rows}
-        found: dict[str, NDArray[Any]] = {name: feeds[name] for name in feeds if name in self._inputs}
+        read: dict[str, NDArray[Any]] = {name: feeds[name] for name in feeds if name in self._inputs}
         if self.memory is not None:
-            found["vectors"] = self.memory.take(batch.ids)
-        return found
+            read["vectors"] = self.memory.take(batch.ids)
+        return read
 
 
 class GraphAnswers(Answers):
     """What a graph said about a batch."""
 
     def __init__(
-        self, session: GraphSession, batch: Batch, asked: Mapping[str, Place], found: Mapping[str, Floats]
+        self, session: GraphSession, batch: Batch, asked: Mapping[str, Place], outputs: Mapping[str, Floats]
     ) -> None:
-        self._session, self._batch, self._asked, self._found = session, batch, asked, found
+        self._session, self._batch, self._asked, self._found = session, batch, asked, outputs
 
     def __getitem__(self, head: str) -> Floats:
         place, batch = self._asked[head], self._batch

@@ -41,12 +41,12 @@ VERSIONS = ("numpy", "onnxruntime", "tokenizers")
 
 def describe(*, also: tuple[str, ...] = ()) -> dict[str, Any]:
     """Processor, cores, load and versions as plain data; `also` names more packages whose versions matter."""
-    found = flags()
+    known_flags = flags()
     return {
         "processor": processor(),
         "cores": os.cpu_count() or 1,
         "usable_cores": usable_cores(),
-        "flags": [flag for flag in TELLING if flag in found],
+        "flags": [flag for flag in TELLING if flag in known_flags],
         "memory_gb": _memory(),
         "load": _load(),
         "system": platform.platform(),

@@ -35,7 +35,7 @@ class OnnxSession(GraphSession):
         self.at_once = all_threads.chosen(threads)
         self._session = _opened(graph, options or {})
         self._of_pairs = None if pairs is None else _opened(pairs, {})
-        super().__init__(places, [one.name for one in self._session.get_inputs()])
+        super().__init__(places, [input_.name for input_ in self._session.get_inputs()])
 
     def compute(self, feeds: Mapping[str, NDArray[Any]], outputs: Collection[str]) -> dict[str, Floats]:
         """What the encoder's graph gives."""
@@ -45,8 +45,8 @@ class OnnxSession(GraphSession):
         """One output of the graph of pairs."""
         if self._of_pairs is None:
             raise ValueError("there is no graph of pairs")
-        found: Floats = self._of_pairs.run([output], dict(feeds))[0]
-        return found
+        logits: Floats = self._of_pairs.run([output], dict(feeds))[0]
+        return logits
 
 
 def _opened(graph: bytes, chosen: Mapping[str, Any]) -> Any:

@@ -32,9 +32,9 @@ class OpenVinoSession(GraphSession):
         try:
             import openvino
         except Exception as error:  # a broken install fails in many ways
-            said = " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split())[:200]
             raise UsageError(
-                "BX003", f"cannot import openvino: {said}", hint="install it again: pip install 'biomux[openvino]'"
+                "BX003", f"cannot import openvino: {reason}", hint="install it again: pip install 'biomux[openvino]'"
             ) from None
         try:
             core = openvino.Core()
@@ -54,17 +54,17 @@ class OpenVinoSession(GraphSession):
         except Exception as error:
             raise failed("open", error) from None
         self._requests = threading.local()
-        super().__init__(places, [one.get_any_name() for one in self._compiled["graph"].inputs])
+        super().__init__(places, [input_.get_any_name() for input_ in self._compiled["graph"].inputs])
 
     def compute(self, feeds: Mapping[str, NDArray[Any]], outputs: Collection[str]) -> dict[str, Floats]:
         """What the encoder's graph gives."""
-        found = self._request("graph").infer(dict(feeds))
-        return {name: found[name] for name in outputs}
+        results = self._request("graph").infer(dict(feeds))
+        return {name: results[name] for name in outputs}
 
     def compute_pairs(self, feeds: Mapping[str, NDArray[np.generic]], output: str) -> Floats:
         """One output of the graph of pairs."""
-        found: Floats = self._request("pairs").infer(dict(feeds))[output]
-        return found
+        logits: Floats = self._request("pairs").infer(dict(feeds))[output]
+        return logits
 
     def _request(self, name: str) -> Any:
         """A request of this thread alone: one that two threads share would mix up their batches."""

@@ -72,8 +72,8 @@ def pack(
     Inputs with a prefix are not put beside those without: these have no segments.
     """
     by_length: dict[tuple[int, bool], list[int]] = defaultdict(list)
-    for index, one in enumerate(inputs):
-        by_length[padded(one.size), one.prefix is not None].append(index)
+    for index, input_ in enumerate(inputs):
+        by_length[padded(input_.size), input_.prefix is not None].append(index)
     for length, prefixed in sorted(by_length, reverse=True):
         members = by_length[length, prefixed]
         rows = max(1, budget // length)
@@ -93,27 +93,27 @@ def lay_out(
     """Inputs as rows of one length."""
     ids = np.full((len(inputs), length), specials.pad, dtype=np.int64)
     mask = np.zeros((len(inputs), length), dtype=np.int64)
-    segments = np.zeros_like(mask) if any(one.prefix is not None for one in inputs) else None
+    segments = np.zeros_like(mask) if any(input_.prefix is not None for input_ in inputs) else None
     ids[:, 0] = specials.before
     first, pairs = [], []
-    for row, one in enumerate(inputs):
-        begin, end = one.begin, one.begin + len(one.tokens)
-        if one.prefix is not None and segments is not None:
-            ids[row, 1 : begin - 1] = one.prefix.ids
+    for row, input_ in enumerate(inputs):
+        begin, end = input_.begin, input_.begin + len(input_.tokens)
+        if input_.prefix is not None and segments is not None:
+            ids[row, 1 : begin - 1] = input_.prefix.ids
             ids[row, begin - 1] = specials.after
             segments[row, begin : end + 1] = 1
-        ids[row, begin:end] = one.tokens.ids if one.hidden is None else one.hidden
+        ids[row, begin:end] = input_.tokens.ids if input_.hidden is None else input_.hidden
         ids[row, end] = specials.after
         mask[row, : end + 1] = 1
-        places = one.tokens.first + (row * length + begin)
+        places = input_.tokens.first + (row * length + begin)
         first.append(places)
-        if one.pairs is not None:
-            pairs.append(places[one.pairs].astype(np.int64))
+        if input_.pairs is not None:
+            pairs.append(places[input_.pairs].astype(np.int64))
     return Batch(
         ids,
         mask,
         np.concatenate(first).astype(np.int64) if first else np.zeros(0, dtype=np.int64),
-        np.array([one.tokens.words for one in inputs], dtype=np.int64),
+        np.array([input_.tokens.words for input_ in inputs], dtype=np.int64),
         np.array(windows, dtype=np.int64),
         segments,
         np.concatenate(pairs) if pairs else None,

@@ -58,8 +58,8 @@ def measured(documents: Iterable[Document], tokenizer: Tokenizer, *, limit: int,
                 where=f"document {document.id!r}",
                 hint=f"shorten the texts: the model reads {limit - 1} tokens of both together",
             )
-        kept = text_inputs.shares(len(tokens[0]), len(tokens[1]), limit - 1)[0]
-        read = tokens[0].window(0, kept)
+        share = text_inputs.shares(len(tokens[0]), len(tokens[1]), limit - 1)[0]
+        read = tokens[0].window(0, share)
         last = int(read.ends[-1]) if read.words else 0
         yield replace(
             document,

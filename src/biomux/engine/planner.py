@@ -59,10 +59,10 @@ def groups(tasks: Iterable[Task]) -> list[list[Task]]:
     >>> [[task.name for task in group] for group in groups([drugs, Classification("topic", ("a",)), genes, roles])]
     [['drugs', 'genes', 'roles'], ['topic']]
     """
-    found: dict[Any, list[Task]] = {}
+    by_reads: dict[Any, list[Task]] = {}
     for task in tasks:
-        found.setdefault(getattr(task, "reads", None) or (id(task),), []).append(task)
-    return list(found.values())
+        by_reads.setdefault(getattr(task, "reads", None) or (id(task),), []).append(task)
+    return list(by_reads.values())
 
 
 def sections(
@@ -81,12 +81,12 @@ def sections(
     for number, document in enumerate(documents):
         for group in shared:
             inputs: list[ModelInput] = []
-            for one in group[0].inputs(document, tokenizer, limit=limit, counts=counts):
-                if size >= chunk and inputs and inputs[-1].number != one.number:
+            for input_ in group[0].inputs(document, tokenizer, limit=limit, counts=counts):
+                if size >= chunk and inputs and inputs[-1].number != input_.number:
                     yield [*section, Asked(number, document.text, group, inputs)]
                     section, inputs, size = [], [], 0
-                inputs.append(one)
-                size += characters(one)
+                inputs.append(input_)
+                size += characters(input_)
             section.append(Asked(number, document.text, group, inputs))
     if section:
         yield section
@@ -113,12 +113,12 @@ class Reader:
         """What each task's head says: of a task that finds spans part by part, as soon as it is known; of others all at once."""
         rows, users = self._rows(asked)
         waiting = _Waiting(asked)
-        for one in asked:
-            for task in one.tasks:
-                if not one.inputs and not finds_spans(task):
-                    yield one, task, (), ()
+        for request in asked:
+            for task in request.tasks:
+                if not request.inputs and not finds_spans(task):
+                    yield request, task, (), ()
         yield from self._from_before(asked, users, waiting)
-        heads = frozenset(task.name for one in asked for task in one.tasks) | self.later
+        heads = frozenset(task.name for request in asked for task in request.tasks) | self.later
         batches = pack(rows, specials=self.specials, budget=self.budget, heads=heads)
         with closing(parallel.run(self.session, batches)) as answered:
             for batch, outputs in answered:
@@ -133,10 +133,10 @@ class Reader:
         rows: list[ModelInput] = []
         users = _Users()
         places: dict[Key, int] = {}
-        alone = len({id(one.tasks) for one in asked}) == 1 and not self._known
-        for number, one in enumerate(asked):
-            before = all(task.unit == "pair" for task in one.tasks)
-            for place, read in enumerate(one.inputs):
+        alone = len({id(request.tasks) for request in asked}) == 1 and not self._known
+        for number, request in enumerate(asked):
+            before = all(task.unit == "pair" for task in request.tasks)
+            for place, read in enumerate(request.inputs):
                 row = len(rows)
                 if not alone:
                     key = _key(read)
@@ -177,8 +177,8 @@ class Reader:
             for task in asked[members[0][1]].tasks:
                 if task.unit == "pair":
                     begins = (ends - batch.words).tolist()
-                    found = [(number, place, begins[row]) for row, number, place in members]
-                    yield from self._pairs(outputs, found, asked, waiting, task)
+                    placed = [(number, place, begins[row]) for row, number, place in members]
+                    yield from self._pairs(outputs, placed, asked, waiting, task)
                     continue
                 logits = self._tempered(outputs[task.name], task)
                 if finds_spans(task):
@@ -202,18 +202,18 @@ class Reader:
         ends = np.cumsum(batch.words).tolist()
         by_row = task.word_spans(logits, batch.words) if hasattr(task, "word_spans") else None
         for row, number, place in members:
-            one = asked[number]
-            read = one.inputs[place]
+            request = asked[number]
+            read = request.inputs[place]
             if read.cut is None and by_row is not None:
                 if row in by_row:
-                    yield one, task, (), task.placed(one.text, read.tokens, read.part, by_row[row])
+                    yield request, task, (), task.placed(request.text, read.tokens, read.part, by_row[row])
                 continue
             piece = logits[ends[row] - read.tokens.words : ends[row]]
             if read.cut is None:
                 if read.tokens.words:
-                    yield one, task, (), task.mentions(one.text, (read,), (piece,))
+                    yield request, task, (), task.mentions(request.text, (read,), (piece,))
             elif waiting.whole(number, task, place, piece):
-                yield one, task, (), task.mentions(one.text, *waiting.windows(number, task, place))
+                yield request, task, (), task.mentions(request.text, *waiting.windows(number, task, place))
 
     def _pairs(
         self,
@@ -228,13 +228,13 @@ class Reader:
         for member in members:
             for task in [only] if only is not None else asked[member[0]].tasks:
                 by_task.setdefault(task.name, (task, []))[1].append(member)
-        for task, own in by_task.values():
-            asked_pairs = [asked[number].inputs[place].pairs for number, place, _ in own]
-            counts = [0 if one is None else len(one) for one in asked_pairs]
-            places = [one + own[at][2] for at, one in enumerate(asked_pairs) if one is not None]
+        for task, task_members in by_task.values():
+            asked_pairs = [asked[number].inputs[place].pairs for number, place, _ in task_members]
+            counts = [0 if pairs is None else len(pairs) for pairs in asked_pairs]
+            places = [pairs + task_members[at][2] for at, pairs in enumerate(asked_pairs) if pairs is not None]
             whole = np.concatenate(places).astype(np.int64) if places else np.zeros((0, 4), dtype=np.int64)
             logits = self._tempered(outputs.pair_logits(task.name, whole), task)
-            for (number, place, _), piece in zip(own, np.split(logits, np.cumsum(counts)[:-1]), strict=True):
+            for (number, place, _), piece in zip(task_members, np.split(logits, np.cumsum(counts)[:-1]), strict=True):
                 if waiting.complete(number, task, place, piece):
                     yield waiting.taken(number, task)
 
@@ -271,14 +271,14 @@ class _Waiting:
 
     def taken(self, number: int, task: Task) -> Said:
         """All inputs with their outputs."""
-        one, pieces = self._asked[number], self._pieces.pop((number, task.name))
-        return one, task, one.inputs, [pieces[place] for place in range(len(one.inputs))]
+        request, pieces = self._asked[number], self._pieces.pop((number, task.name))
+        return request, task, request.inputs, [pieces[place] for place in range(len(request.inputs))]
 
     def whole(self, number: int, task: Task, place: int, piece: Floats) -> bool:
         """Keep a window's piece; whether all windows of its sentence have theirs now."""
         pieces = self._pieces.setdefault((number, task.name), {})
         pieces[place] = piece
-        return all(one in pieces for one in self._places(number, place))
+        return all(window in pieces for window in self._places(number, place))
 
     def windows(self, number: int, task: Task, place: int) -> tuple[list[ModelInput], list[Floats]]:
         """All windows of a window's sentence, and their outputs."""

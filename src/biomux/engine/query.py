@@ -95,15 +95,15 @@ class ResolvedQuery:
 
     def merged(self, spans: Iterable[Span], *, text: str, read: Sequence[Range]) -> list[Span]:
         """What the heads said about a text, as the types that were asked for, above their thresholds."""
-        found = plain.rounded(spans)
+        entities = plain.rounded(spans)
         if self.merges is not None:
-            found = plain.merge(self._above_floors(found), self.merges)
-        found = [span for span in found if span.type in self.types]
+            entities = plain.merge(self._above_floors(entities), self.merges)
+        entities = [span for span in entities if span.type in self.types]
         if self.consistent:
-            found = consistency.agreed(text, read, found, self._threshold, by_head=self.merges is None)
+            entities = consistency.agreed(text, read, entities, self._threshold, by_head=self.merges is None)
         if self.merges is None:
-            found = self._above_floors(found)
-        return plain.in_order(plain.above(found, self.thresholds, default=self.default))
+            entities = self._above_floors(entities)
+        return plain.in_order(plain.above(entities, self.thresholds, default=self.default))
 
     def _above_floors(self, spans: list[Span]) -> list[Span]:
         if not self.floors:
@@ -153,9 +153,9 @@ def resolved(
         )
         used = {head for rule in rules for head in rule.heads}
         read = tuple(task for task in tasks if task.name in used)
-        own = {rule.type: rule.threshold or 0.0 for rule in rules}
+        type_thresholds = {rule.type: rule.threshold or 0.0 for rule in rules}
         points = {rule.type: rule.curve for rule in rules}
-        names = frozenset(own)
+        names = frozenset(type_thresholds)
         standings = {
             ("", name): Standing(rule.level, rule.curve, place) for place, (name, rule) in enumerate(merges.items())
         }
@@ -165,12 +165,12 @@ def resolved(
         known = list(dict.fromkeys(name for task in read for name in task.types))
         _must_be_known("type", types or (), known)
         names = frozenset(known if types is None else types)
-        own = {}
+        type_thresholds = {}
         points = _alone(read, curves, names)
         standings = {source: Standing(0, curve) for source, curve in curves.items()}
         if precision is None:
             floors = default_floors(defaults or {}, threshold, asked, everything=everything)
-    limits, default = _thresholds(threshold, own, names)
+    limits, default = _thresholds(threshold, type_thresholds, names)
     if precision is None:
         return ResolvedQuery(
             read, rules, names, limits, default, query.resolve, floors, (), standings, voted, query.abbreviations
@@ -188,21 +188,31 @@ def resolved(
             refused[name] = error
     if refused and (types is not None or len(refused) == len(names)):
         raise next(iter(refused.values()))
-    kept = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
+    precise_rules = None if rules is None else tuple(rule for rule in rules if rule.type not in refused)
     left_out = tuple(refused)
     names -= set(refused)
     return ResolvedQuery(
-        read, kept, names, limits, default, query.resolve, floors, left_out, standings, voted, query.abbreviations
+        read,
+        precise_rules,
+        names,
+        limits,
+        default,
+        query.resolve,
+        floors,
+        left_out,
+        standings,
+        voted,
+        query.abbreviations,
     )
 
 
-def _names(what: str, given: Sequence[str] | None) -> tuple[str, ...] | None:
+def _names(option: str, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Names that are asked for. A lone name is one, not its letters; none at all are no question."""
-    if isinstance(given, str):
-        return (given,)
-    if given is not None and not given:
-        raise UsageError("BX001", f"{what} must name at least one", hint="leave it out for all")
-    return None if given is None else tuple(given)
+    if isinstance(names, str):
+        return (names,)
+    if names is not None and not names:
+        raise UsageError("BX001", f"{option} must name at least one", hint="leave it out for all")
+    return None if names is None else tuple(names)
 
 
 def _pairs(
@@ -246,15 +256,15 @@ def default_floors(
 
 
 def _thresholds(
-    threshold: Mapping[str, float] | None, own: Mapping[str, float], names: Iterable[str]
+    threshold: Mapping[str, float] | None, type_thresholds: Mapping[str, float], names: Iterable[str]
 ) -> tuple[dict[str, float], float]:
     """Each type's threshold, and that of types not named: what the call says, else what the bundle says, else none."""
     if threshold is None:
-        return dict(own), 0.0
+        return dict(type_thresholds), 0.0
     _must_be_known("type", [name for name in threshold if name != "*"], sorted(names))
     for value in threshold.values():
         must_be_share("threshold", value)
-    rest = {} if "*" in threshold else dict(own)
+    rest = {} if "*" in threshold else dict(type_thresholds)
     return rest | {name: value for name, value in threshold.items() if name != "*"}, threshold.get("*", 0.0)
 
 
@@ -278,14 +288,14 @@ def _alone(tasks: Sequence[SpanTask], curves: Mapping[Source, Curve], names: Ite
     return {name: curves.get((heads[0], name), ()) for name, heads in owners.items() if len(heads) == 1}
 
 
-def _must_be_known(what: str, asked: Sequence[str], known: Sequence[str]) -> None:
+def _must_be_known(noun: str, asked: Sequence[str], known: Sequence[str]) -> None:
     unknown = [name for name in asked if name not in known]
     if unknown:
-        raise UsageError("BX001", f"unknown {what} {unknown[0]!r}", hint=did_you_mean(unknown[0], known))
+        raise UsageError("BX001", f"unknown {noun} {unknown[0]!r}", hint=did_you_mean(unknown[0], known))
 
 
 def must_be_share(what: str, value: object) -> None:
     """An error unless a value is a number from 0 to 1."""
     if not isinstance(value, int | float) or not 0 <= value <= 1:
-        said = f"{value:g}" if isinstance(value, int | float) else repr(value)
-        raise UsageError("BX001", f"{what} must be a number from 0 to 1, got {said}")
+        shown = f"{value:g}" if isinstance(value, int | float) else repr(value)
+        raise UsageError("BX001", f"{what} must be a number from 0 to 1, got {shown}")

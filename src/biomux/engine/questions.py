@@ -92,9 +92,9 @@ def _with_best(task: Task, n: int) -> Task:
 def _answers(document: Document) -> Iterator[FoundAnswer]:
     """The answers of one document; of those that overlap, the best. One without a letter or digit is none."""
     parts = sentences.of(document)
-    said = [answer for question in document.questions if question.id == ID for answer in question.answers]
+    answers = [answer for question in document.questions if question.id == ID for answer in question.answers]
     taken: list[Range] = []
-    for answer in sorted(said, key=lambda answer: -(answer.score or 0.0)):
+    for answer in sorted(answers, key=lambda answer: -(answer.score or 0.0)):
         start, end = answer.start, answer.end
         if start is None or end is None or not any(map(str.isalnum, answer.text)):
             continue
@@ -112,14 +112,14 @@ def _around(start: int, end: int, parts: Sequence[Range]) -> Range:
     return min([start, *(part[0] for part in touched)]), max([end, *(part[1] for part in touched)])
 
 
-def _documents(given: str | Document | Iterable[str | Document]) -> Iterator[Document]:
-    several = [given] if isinstance(given, str | Document) else given
-    for number, one in enumerate(several, 1):
-        if isinstance(one, Document):
-            yield one
-        elif isinstance(one, str):
-            yield Document(f"text-{number}", one)
+def _documents(texts: str | Document | Iterable[str | Document]) -> Iterator[Document]:
+    several = [texts] if isinstance(texts, str | Document) else texts
+    for number, text in enumerate(several, 1):
+        if isinstance(text, Document):
+            yield text
+        elif isinstance(text, str):
+            yield Document(f"text-{number}", text)
         else:
             raise UsageError(
-                "BX001", f"ask() takes texts or documents, got {type(one).__name__}", where=f"document {number}"
+                "BX001", f"ask() takes texts or documents, got {type(text).__name__}", where=f"document {number}"
             )

@@ -39,8 +39,8 @@ def named(runtime: str) -> Name:
 
 def installed() -> bool:
     """Whether OpenVINO is, without importing it. A folder that only has its name is none."""
-    found = importlib.util.find_spec(OTHER)
-    return found is not None and found.origin is not None
+    package = importlib.util.find_spec(OTHER)
+    return package is not None and package.origin is not None
 
 
 def open_session(

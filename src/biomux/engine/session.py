@@ -51,7 +51,7 @@ class Answers(Mapping[str, Floats]):
 
 def failed(what: str, error: Exception) -> BundleError:
     """The error for when a runtime cannot open or run a graph."""
-    said = " ".join(str(error).split())[:200]
+    reason = " ".join(str(error).split())[:200]
     return BundleError(
-        "BX540", f"the runtime cannot {what} the graph: {said}", hint="copy or download the bundle again"
+        "BX540", f"the runtime cannot {what} the graph: {reason}", hint="copy or download the bundle again"
     )

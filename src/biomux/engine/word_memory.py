@@ -34,9 +34,9 @@ class WordMemory:
         self._lock = Lock()
         self._always = {word: number for number, word in enumerate(always)}
         self._new: dict[str, int] = {}
-        found = np.ascontiguousarray(compute(always), dtype=np.float32)
-        found[0] = 0
-        self._rows, self._size = found, len(always)
+        first = np.ascontiguousarray(compute(always), dtype=np.float32)
+        first[0] = 0
+        self._rows, self._size = first, len(always)
         self._base = 0
         """How many numbers have been forgotten: number n stands in row n − base, unless it is always there."""
         self._edge = len(always)
@@ -59,33 +59,33 @@ class WordMemory:
     def take(self, numbers: NDArray[np.int64]) -> Floats:
         """The vectors of numbers: one more axis than they have."""
         with self._lock:
-            rows, base, kept = self._rows, self._base, len(self._always)
-        index = np.where(numbers < kept, numbers, numbers - base)
+            rows, base, always = self._rows, self._base, len(self._always)
+        index = np.where(numbers < always, numbers, numbers - base)
         if index.size and int(index.max()) >= len(rows):
             raise IndexError("a word's number was never given out")
-        if base and bool(((numbers >= kept) & (index < kept)).any()):
+        if base and bool(((numbers >= always) & (index < always)).any()):
             raise IndexError("a word's number is of a generation that was forgotten")
-        found: Floats = rows[index]
-        return found
+        vectors: Floats = rows[index]
+        return vectors
 
     def _add(self, words: Sequence[str]) -> None:
-        found = self._compute(words)
+        vectors = self._compute(words)
         if self._size + len(words) > len(self._rows):
             larger = np.empty(
                 (max(2 * len(self._rows), self._size + len(words)), self._rows.shape[1]), dtype=np.float32
             )
             larger[: self._size] = self._rows[: self._size]
             self._rows = larger
-        self._rows[self._size : self._size + len(words)] = found
+        self._rows[self._size : self._size + len(words)] = vectors
         first = self._size + self._base
         self._new |= {word: first + place for place, word in enumerate(words)}
         self._size += len(words)
 
     def _forget(self) -> None:
         """Begin a generation; of those before, the last alone is kept."""
-        kept, last = len(self._always), self._edge - self._base
+        always, last = len(self._always), self._edge - self._base
         self._edge = self._size + self._base
-        self._rows = np.concatenate([self._rows[:kept], self._rows[last : self._size]])
-        self._base += last - kept
+        self._rows = np.concatenate([self._rows[:always], self._rows[last : self._size]])
+        self._base += last - always
         self._size = len(self._rows)
         self._new = {}

@@ -53,23 +53,23 @@ class WordVectors:
 
     def __call__(self, words: Sequence[str]) -> Floats:
         """The vectors, a row for each word."""
-        found = of_words(words, self._rows)
+        features = of_words(words, self._rows)
         vectors = np.array([vector_row(word, self._known) for word in words], dtype=np.int64)
-        rows = np.stack([vectors, found.words, found.shapes], axis=1)
-        starts = np.cumsum(found.sizes) - found.sizes
-        lengths = np.maximum(-(-found.sizes // LENGTHS), 1) * LENGTHS
+        rows = np.stack([vectors, features.words, features.shapes], axis=1)
+        starts = np.cumsum(features.sizes) - features.sizes
+        lengths = np.maximum(-(-features.sizes // LENGTHS), 1) * LENGTHS
         parts: list[tuple[NDArray[np.intp], Floats]] = []
         for length in np.unique(lengths).tolist():
             members = np.flatnonzero(lengths == length)
             for begin in range(0, len(members), AT_ONCE):
                 chosen = members[begin : begin + AT_ONCE]
                 twice = np.resize(chosen, max(len(chosen), 2))
-                sizes, places = found.sizes[twice], np.arange(length)[None, :]
+                sizes, places = features.sizes[twice], np.arange(length)[None, :]
                 inside = places < sizes[:, None]
                 grams = np.where(inside, starts[twice][:, None] + places, 0)
                 feeds = {
                     "rows": rows[twice],
-                    "grams": np.where(inside, found.grams[grams], self._rows.grams),
+                    "grams": np.where(inside, features.grams[grams], self._rows.grams),
                     "sizes": sizes[:, None],
                 }
                 parts.append((chosen, self._run(feeds)[: len(chosen)]))
@@ -92,7 +92,7 @@ def memory_of(tables: WordTables) -> WordMemory:
         raise failed("open", error) from None
 
     def run(feeds: Mapping[str, NDArray[np.int64]]) -> Floats:
-        found: Floats = session.run(["vectors"], dict(feeds))[0]
-        return found
+        vectors: Floats = session.run(["vectors"], dict(feeds))[0]
+        return vectors
 
     return WordMemory(WordVectors(tables, run), always=ALWAYS)

@@ -46,14 +46,14 @@ def align(gold: Iterable[Document], predicted: Iterable[Document]) -> Iterator[t
 def _check_all_paired(waiting: tuple[Mapping[str, Document], Mapping[str, Document]], paired: array[int]) -> None:
     """Eight bytes an id keep memory low; an id that came twice on both sides shows as two equal hashes, found here at the end."""
     hashes = set(paired) if waiting[0] or waiting[1] else set()
-    for side, name, other in ((0, "gold", "predictions"), (1, "predictions", "gold")):
+    for side, name, absent_from in ((0, "gold", "predictions"), (1, "predictions", "gold")):
         for name_ in waiting[side]:
             if hash(name_) in hashes:
                 raise _twice(name_, name)
         if waiting[side]:
             raise ScoreError(
                 "BX701",
-                f"{len(waiting[side])} documents are in the {name} and not in the {other}, this one first",
+                f"{len(waiting[side])} documents are in the {name} and not in the {absent_from}, this one first",
                 where=f"document {next(iter(waiting[side]))!r}",
                 hint="score the same documents on both sides; a document without spans must still be there",
             )

@@ -59,36 +59,36 @@ def confidence(
     scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, samples: int = 200, seed: int = 0
 ) -> Confidence:
     """All measures at once; errors by the bootstrap, nan with `samples=0`."""
-    given, hits = checked(scores, right)
+    confidences, hits = checked(scores, right)
     errors = [
-        bootstrap_error(statistic, given, hits, samples=samples, seed=seed) if samples else float("nan")
+        bootstrap_error(statistic, confidences, hits, samples=samples, seed=seed) if samples else float("nan")
         for statistic in (lambda s, r: expected_error(s, r, bins=bins), area_under_risk)
     ]
     return Confidence(
-        len(given),
+        len(confidences),
         float(hits.mean()),
-        float(given.mean()),
-        expected_error(given, hits, bins=bins),
+        float(confidences.mean()),
+        expected_error(confidences, hits, bins=bins),
         errors[0],
-        area_under_risk(given, hits),
+        area_under_risk(confidences, hits),
         errors[1],
-        tuple(reliability(given, hits, bins=bins)),
-        _thinned(*risk_coverage(given, hits)),
+        tuple(reliability(confidences, hits, bins=bins)),
+        _thinned(*risk_coverage(confidences, hits)),
     )
 
 
 def reliability(scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, by: str = "width") -> list[Bin]:
     """The reliability diagram's bins, empty ones left out: of equal width, or (`by="number"`) of about equal number."""
-    given, hits = checked(scores, right)
+    confidences, hits = checked(scores, right)
     if by == "width":
         edges = np.linspace(0, 1, bins + 1)
     elif by == "number":
-        edges = np.unique(np.concatenate([[0.0], np.quantile(given, np.linspace(0, 1, bins + 1)[1:-1]), [1.0]]))
+        edges = np.unique(np.concatenate([[0.0], np.quantile(confidences, np.linspace(0, 1, bins + 1)[1:-1]), [1.0]]))
     else:
         raise UsageError("BX001", f"bins cannot be made by {by!r}", hint='choose "width" or "number"')
-    places = np.clip(np.searchsorted(edges, given, side="left") - 1, 0, len(edges) - 2)
+    places = np.clip(np.searchsorted(edges, confidences, side="left") - 1, 0, len(edges) - 2)
     numbers = np.bincount(places, minlength=len(edges) - 1)
-    score_sums = np.bincount(places, weights=given, minlength=len(edges) - 1)
+    score_sums = np.bincount(places, weights=confidences, minlength=len(edges) - 1)
     hit_sums = np.bincount(places, weights=hits, minlength=len(edges) - 1)
     return [
         Bin(
@@ -104,17 +104,19 @@ def reliability(scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, by: st
 
 def expected_error(scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, by: str = "width") -> float:
     """ECE: the distance between score and share right, averaged over bins by their number."""
-    found = reliability(scores, right, bins=bins, by=by)
-    return sum(one.number * abs(one.score - one.right) for one in found) / sum(one.number for one in found)
+    bins_found = reliability(scores, right, bins=bins, by=by)
+    return sum(bin_.number * abs(bin_.score - bin_.right) for bin_ in bins_found) / sum(
+        bin_.number for bin_ in bins_found
+    )
 
 
 def risk_coverage(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
     """Coverage 1/n … 1, and the share wrong among the surest that many. Equal scores share their mistakes evenly."""
-    given, hits = checked(scores, right)
-    distinct, places, numbers = np.unique(-given, return_inverse=True, return_counts=True)
+    confidences, hits = checked(scores, right)
+    distinct, places, numbers = np.unique(-confidences, return_inverse=True, return_counts=True)
     share = np.bincount(places, weights=1 - hits, minlength=len(distinct)) / numbers
-    kept = np.arange(1, len(given) + 1)
-    return kept / len(given), np.cumsum(np.repeat(share, numbers)) / kept
+    answered = np.arange(1, len(confidences) + 1)
+    return answered / len(confidences), np.cumsum(np.repeat(share, numbers)) / answered
 
 
 def _thinned(coverage: Floats, risk: Floats, *, most: int = 40) -> tuple[tuple[float, float], ...]:
@@ -140,14 +142,14 @@ class Threshold:
 
 def thresholds(scores: ArrayLike, right: ArrayLike, *, missed: int = 0) -> list[Threshold]:
     """The table of all thresholds, highest first. `missed` counts right answers that were never given, for recall."""
-    given, hits = checked(scores, right)
-    distinct, places, numbers = np.unique(-given, return_inverse=True, return_counts=True)
-    kept = np.cumsum(numbers)
-    found = np.cumsum(np.bincount(places, weights=hits, minlength=len(distinct)))
+    confidences, hits = checked(scores, right)
+    distinct, places, numbers = np.unique(-confidences, return_inverse=True, return_counts=True)
+    answered = np.cumsum(numbers)
+    right_answered = np.cumsum(np.bincount(places, weights=hits, minlength=len(distinct)))
     all_right = max(1.0, float(hits.sum()) + missed)
     return [
         Threshold(float(-score), float(hit / number), float(hit / all_right), int(number))
-        for score, hit, number in zip(distinct, found, kept, strict=True)
+        for score, hit, number in zip(distinct, right_answered, answered, strict=True)
     ]
 
 
@@ -156,11 +158,11 @@ def threshold_for(
 ) -> Threshold:
     """The lowest threshold that keeps the wanted precision, among those that keep `at_least` answers (fewer prove nothing)."""
     table = thresholds(scores, right, missed=missed)
-    usable = [one for one in table if one.number >= at_least]
-    fitting = [one for one in usable if one.precision >= precision]
+    usable = [row for row in table if row.number >= at_least]
+    fitting = [row for row in usable if row.precision >= precision]
     if fitting:
         return fitting[-1]
-    best = max(usable, key=lambda one: one.precision, default=None)
+    best = max(usable, key=lambda row: row.precision, default=None)
     reached = (
         f"the best is {best.precision:.3f}, from score {best.score:.3f}" if best else f"there are {table[-1].number}"
     )
@@ -173,15 +175,15 @@ def threshold_for(
 
 def checked(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
     """Both as arrays of the same length; ScoreError for anything else."""
-    given, hits = np.asarray(scores, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    if given.ndim != 1 or given.shape != hits.shape:
+    confidences, hits = np.asarray(scores, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if confidences.ndim != 1 or confidences.shape != hits.shape:
         raise ScoreError(
             "BX705",
-            f"scores have the shape {given.shape}, right or not {hits.shape}",
+            f"scores have the shape {confidences.shape}, right or not {hits.shape}",
             hint="give one of each an answer",
         )
-    if not len(given):
+    if not len(confidences):
         raise ScoreError("BX704", "there are no scores to look at", hint="predict on documents that have answers")
-    if not ((given >= 0) & (given <= 1)).all():
+    if not ((confidences >= 0) & (confidences <= 1)).all():
         raise ScoreError("BX705", "a score lies outside 0..1", hint="give probabilities, not logits")
-    return given, hits
+    return confidences, hits

@@ -30,10 +30,10 @@ class DocumentCounts:
 def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "strict") -> DocumentCounts:
     """Rows as an array, ready to be resampled."""
     ids: list[str] = []
-    kept: list[Mapping[str, list[int]]] = []
+    by_document: list[Mapping[str, list[int]]] = []
     for row in rows:
         try:
-            kept.append(dict(row["counts"][matching]))
+            by_document.append(dict(row["counts"][matching]))
             ids.append(str(row["id"]))
         except (KeyError, TypeError, ValueError):
             raise ScoreError(
@@ -42,19 +42,23 @@ def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "stric
                 where=f"row {len(ids) + 1}",
                 hint="score again with this matching",
             ) from None
-    types = sorted({name for row in kept for name in row})
+    types = sorted({name for row in by_document for name in row})
     places = {name: place for place, name in enumerate(types)}
-    counts = np.zeros((len(kept), len(types), 3), dtype=np.int64)
-    for number, row in enumerate(kept):
-        for name, one in row.items():
-            if not (isinstance(one, list | tuple) and len(one) == 3 and all(isinstance(value, int) for value in one)):
+    counts = np.zeros((len(by_document), len(types), 3), dtype=np.int64)
+    for number, row in enumerate(by_document):
+        for name, triple in row.items():
+            if not (
+                isinstance(triple, list | tuple)
+                and len(triple) == 3
+                and all(isinstance(value, int) for value in triple)
+            ):
                 raise ScoreError(
                     "BX705",
                     f"the counts of {name!r} are not three numbers",
                     where=f"document {ids[number]!r}",
                     hint="score again",
                 )
-            counts[number, places[name]] = one
+            counts[number, places[name]] = triple
     return DocumentCounts(tuple(ids), tuple(types), counts)
 
 

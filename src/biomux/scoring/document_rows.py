@@ -63,7 +63,7 @@ class Rows:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; a row is a list, flat."""
         flat = self.values.reshape(len(self.ids), -1)
-        values = [[int(one) if one == int(one) else one for one in row] for row in flat.tolist()]
+        values = [[int(number) if number == int(number) else number for number in row] for row in flat.tolist()]
         return {"figure": self.figure, "classes": list(self.classes), "ids": list(self.ids), "rows": values}
 
 
@@ -87,16 +87,16 @@ def numbers(gold: float, predicted: float) -> list[float]:
 def pearson_of(sums: Floats) -> Floats:
     """Pearson's correlation of (…, 6) sums; 0 where a side never changes, as in a task's main figure."""
     n, x, y, xx, yy, xy = (sums[..., place] for place in range(6))
-    left, right = xx * n - x * x, yy * n - y * y
+    spread_x, spread_y = xx * n - x * x, yy * n - y * y
     # Sums of squares lose digits: below this, a side that never changes cannot be told from one that hardly does.
-    known = (left > 1e-9 * np.maximum(xx * n, 1e-300)) & (right > 1e-9 * np.maximum(yy * n, 1e-300))
-    scale = np.sqrt(np.where(known, left * right, 1.0))
+    known = (spread_x > 1e-9 * np.maximum(xx * n, 1e-300)) & (spread_y > 1e-9 * np.maximum(yy * n, 1e-300))
+    scale = np.sqrt(np.where(known, spread_x * spread_y, 1.0))
     return np.asarray(np.clip(np.where(known, (xy * n - x * y) / scale, 0.0), -1.0, 1.0))
 
 
 def figure_of(seeds: Sequence[Rows]) -> float:
     """The mean over seeds of a system's figure."""
-    return float(_statistic(seeds[0].figure)(np.stack([one.values.sum(axis=0) for one in seeds])))
+    return float(_statistic(seeds[0].figure)(np.stack([rows.values.sum(axis=0) for rows in seeds])))
 
 
 def compare_rows(
@@ -109,17 +109,19 @@ def compare_rows(
             f"the systems have {len(first)} and {len(second)} seeds",
             hint="compare as many seeds of the one as of the other",
         )
-    figures = {one.figure for one in (*first, *second)}
+    figures = {rows.figure for rows in (*first, *second)}
     if len(figures) > 1:
         raise ScoreError("BX705", f"rows are of several figures: {', '.join(sorted(figures))}", hint="score alike")
     ids = first[0].ids
-    if any(set(one.ids) != set(ids) or len(one.ids) != len(ids) for one in (*first, *second)):
+    if any(set(rows.ids) != set(ids) or len(rows.ids) != len(ids) for rows in (*first, *second)):
         raise ScoreError(
             "BX701", "the systems were not scored on the same documents", hint="score all on the same split"
         )
-    classes = tuple(sorted({name for one in (*first, *second) for name in one.classes}))
-    left, right = (np.stack([_aligned(one, ids, classes) for one in side], axis=1) for side in (first, second))
-    return compare_by(_statistic(figures.pop()), left, right, samples=samples, seed=seed, level=level)
+    classes = tuple(sorted({name for rows in (*first, *second) for name in rows.classes}))
+    first_values, second_values = (
+        np.stack([_aligned(rows, ids, classes) for rows in side], axis=1) for side in (first, second)
+    )
+    return compare_by(_statistic(figures.pop()), first_values, second_values, samples=samples, seed=seed, level=level)
 
 
 def _aligned(rows: Rows, ids: tuple[str, ...], classes: tuple[str, ...]) -> Floats:

@@ -100,15 +100,15 @@ class MistakeTable:
 
 def mistakes(gold: Document, predicted: Document, *, types: Collection[str] | None = None) -> list[Mistake]:
     """The mistakes in one document, from left to right. Every wrong span is in exactly one."""
-    wanted, given = keys(gold.spans, types), keys(predicted.spans, types)
-    if wanted == given:
+    wanted, answered = keys(gold.spans, types), keys(predicted.spans, types)
+    if wanted == answered:
         return []
-    missed, spurious = sorted(wanted - given), sorted(given - wanted)
-    found = [
-        _mistake(kind, gold, [missed[place] for place in left], [spurious[place] for place in right])
-        for kind, left, right in _classes(missed, spurious)
+    missed, spurious = sorted(wanted - answered), sorted(answered - wanted)
+    classified = [
+        _mistake(kind, gold, [missed[place] for place in missed_places], [spurious[place] for place in spurious_places])
+        for kind, missed_places, spurious_places in _classes(missed, spurious)
     ]
-    return sorted(found, key=_place)
+    return sorted(classified, key=_place)
 
 
 def tally(
@@ -116,50 +116,66 @@ def tally(
 ) -> MistakeTable:
     """Count the mistakes of (gold, predicted) pairs. Examples are drawn by lot from the document's id, whatever the order of documents."""
     counts: Counter[tuple[str, str, str]] = Counter()
-    kept: dict[str, list[Mistake]] = {}
+    by_kind: dict[str, list[Mistake]] = {}
     for gold, predicted in pairs:
         for mistake in mistakes(gold, predicted, types=types):
             counts[(mistake.kind, *mistake.types)] += 1
-            some = kept.setdefault(mistake.kind, [])
+            some = by_kind.setdefault(mistake.kind, [])
             some.append(mistake)
             if len(some) > 64 + 2 * examples:
                 some[:] = nsmallest(examples, some, key=_lot)
     return MistakeTable(
         counts,
-        {kind: tuple(nsmallest(examples, kept[kind], key=_lot)) for kind in KINDS if kind in kept},
+        {kind: tuple(nsmallest(examples, by_kind[kind], key=_lot)) for kind in KINDS if kind in by_kind},
         examples,
     )
 
 
 def _classes(missed: Sequence[Key], spurious: Sequence[Key]) -> Iterator[tuple[str, list[int], list[int]]]:
     edges = overlapping(missed, spurious)
-    for left, right in _tangles(edges, len(spurious)):
-        one_type = len({missed[place][2] for place in left} | {spurious[place][2] for place in right}) == 1
-        if len(left) == 1 and len(right) > 1 and one_type and _apart([spurious[place] for place in right]):
-            yield "split", left, right
-        elif len(right) == 1 and len(left) > 1 and one_type and _apart([missed[place] for place in left]):
-            yield "merged", left, right
+    for missed_places, spurious_places in _tangles(edges, len(spurious)):
+        one_type = (
+            len({missed[place][2] for place in missed_places} | {spurious[place][2] for place in spurious_places}) == 1
+        )
+        if (
+            len(missed_places) == 1
+            and len(spurious_places) > 1
+            and one_type
+            and _apart([spurious[place] for place in spurious_places])
+        ):
+            yield "split", missed_places, spurious_places
+        elif (
+            len(spurious_places) == 1
+            and len(missed_places) > 1
+            and one_type
+            and _apart([missed[place] for place in missed_places])
+        ):
+            yield "merged", missed_places, spurious_places
         else:
-            yield from _single(missed, spurious, edges, left, right)
+            yield from _single(missed, spurious, edges, missed_places, spurious_places)
 
 
 def _single(
-    missed: Sequence[Key], spurious: Sequence[Key], edges: Sequence[Sequence[int]], left: list[int], right: list[int]
+    missed: Sequence[Key],
+    spurious: Sequence[Key],
+    edges: Sequence[Sequence[int]],
+    missed_places: list[int],
+    spurious_places: list[int],
 ) -> Iterator[tuple[str, list[int], list[int]]]:
     """A tangle that is neither split nor merged, pair by pair."""
-    new = {place: number for number, place in enumerate(right)}
+    new = {place: number for number, place in enumerate(spurious_places)}
     pairs = staged(
-        [missed[place] for place in left],
-        [spurious[place] for place in right],
-        [[new[other] for other in edges[place]] for place in left],
+        [missed[place] for place in missed_places],
+        [spurious[place] for place in spurious_places],
+        [[new[candidate] for candidate in edges[place]] for place in missed_places],
     )
-    for number, place in enumerate(left):
+    for number, place in enumerate(missed_places):
         if number in pairs:
-            other = right[pairs[number]]
-            yield _pair_class(missed[place], spurious[other]), [place], [other]
+            partner = spurious_places[pairs[number]]
+            yield _pair_class(missed[place], spurious[partner]), [place], [partner]
         else:
             yield "missed", [place], []
-    for number, place in enumerate(right):
+    for number, place in enumerate(spurious_places):
         if number not in pairs.values():
             yield "spurious", [], [place]
 
@@ -174,30 +190,30 @@ def _tangles(edges: Sequence[Sequence[int]], size: int) -> Iterator[tuple[list[i
     """Gold and predicted spans that hang together by overlaps; each list is in order."""
     back: list[list[int]] = [[] for _ in range(size)]
     for place, near in enumerate(edges):
-        for other in near:
-            back[other].append(place)
+        for neighbour in near:
+            back[neighbour].append(place)
     seen_left: set[int] = set()
     seen_right: set[int] = set()
     for root in range(len(edges)):
         if root in seen_left:
             continue
-        left, right, waiting = {root}, set[int](), [root]
+        missed_places, spurious_places, waiting = {root}, set[int](), [root]
         while waiting:
-            fresh = set(edges[waiting.pop()]) - right
-            right |= fresh
-            more = {place for other in fresh for place in back[other]} - left
-            left |= more
+            fresh = set(edges[waiting.pop()]) - spurious_places
+            spurious_places |= fresh
+            more = {place for neighbour in fresh for place in back[neighbour]} - missed_places
+            missed_places |= more
             waiting += more
-        seen_left |= left
-        seen_right |= right
-        yield sorted(left), sorted(right)
+        seen_left |= missed_places
+        seen_right |= spurious_places
+        yield sorted(missed_places), sorted(spurious_places)
     for place in range(size):
         if place not in seen_right:
             yield [], [place]
 
 
 def _apart(spans: Sequence[Key]) -> bool:
-    return all(left[1] <= right[0] for left, right in pairwise(spans))
+    return all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
 def _mistake(kind: str, document: Document, gold: Sequence[Key], predicted: Sequence[Key]) -> Mistake:
@@ -207,8 +223,8 @@ def _mistake(kind: str, document: Document, gold: Sequence[Key], predicted: Sequ
     return Mistake(kind, document.id, _spans(gold), _spans(predicted), document.text[start:end], start)
 
 
-def _spans(found: Sequence[Key]) -> tuple[Span, ...]:
-    return tuple(Span(start, end, type_, fragments=fragments) for start, end, type_, fragments in found)
+def _spans(keys_found: Sequence[Key]) -> tuple[Span, ...]:
+    return tuple(Span(start, end, type_, fragments=fragments) for start, end, type_, fragments in keys_found)
 
 
 def _place(mistake: Mistake) -> tuple[int, int]:

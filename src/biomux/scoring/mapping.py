@@ -41,8 +41,8 @@ class TypeMap:
 
     def of_predicted(self, document: Document) -> Document:
         """The predicted document as it is scored."""
-        found = ((span, self._scored(span)) for span in document.spans)
-        return replace(document, spans=tuple(_as(span, type_) for span, type_ in found if type_), relations=())
+        typed = ((span, self._scored(span)) for span in document.spans)
+        return replace(document, spans=tuple(_as(span, type_) for span, type_ in typed if type_), relations=())
 
     def only(self, document: Document) -> Document:
         """The predicted document with the spans that are scored, as they were said."""
@@ -57,21 +57,21 @@ class TypeMap:
         names: dict[str, list[str]] = {}
         for gold, scored in self.gold.items():
             names.setdefault(scored, []).append(gold)
-        return ",".join(f"{gold}={said}" for said, scored in self.said.items() for gold in names[scored])
+        return ",".join(f"{gold}={predicted}" for predicted, scored in self.said.items() for gold in names[scored])
 
 
 def parse(text: str) -> TypeMap:
     """A map as written on a command line."""
     pairs = []
     for part in filter(None, (part.strip() for part in text.split(","))):
-        gold, equals, said = (piece.strip() for piece in part.partition("="))
-        if not (gold and equals and said):
+        gold, equals, predicted = (piece.strip() for piece in part.partition("="))
+        if not (gold and equals and predicted):
             raise UsageError(
                 "BX001",
                 f"{part!r} is no pair of types",
                 hint="write GOLD=MODEL, for instance Gene=protein or Gene=bc2gm/GENE",
             )
-        pairs.append((gold, said))
+        pairs.append((gold, predicted))
     if not pairs:
         raise UsageError("BX001", "the type map is empty", hint="write GOLD=MODEL, for instance Gene=protein")
     return of_pairs(pairs)
@@ -86,12 +86,13 @@ def of_pairs(pairs: Iterable[tuple[str, str]]) -> TypeMap:
     listed = list(dict.fromkeys(pairs))
     group = {gold: gold for gold, _ in listed}
     first: dict[str, str] = {}
-    for gold, said in listed:
-        old, new = group[gold], group[first.setdefault(said, gold)]
-        group = {name: new if own == old else own for name, own in group.items()}
-    names = {own: "+".join(name for name, other in group.items() if other == own) for own in group.values()}
+    for gold, predicted in listed:
+        old, new = group[gold], group[first.setdefault(predicted, gold)]
+        group = {name: new if number == old else number for name, number in group.items()}
+    names = {number: "+".join(name for name, member in group.items() if member == number) for number in group.values()}
     return TypeMap(
-        {gold: names[group[gold]] for gold in group}, {said: names[group[gold]] for said, gold in first.items()}
+        {gold: names[group[gold]] for gold in group},
+        {predicted: names[group[gold]] for predicted, gold in first.items()},
     )
 
 

@@ -43,23 +43,27 @@ class NumberScores:
 
 def score_numbers(gold: ArrayLike, predicted: ArrayLike, *, samples: int = 1000, seed: int = 0) -> NumberScores:
     """Score predicted numbers. `samples=0` leaves the standard errors out."""
-    left, right = np.asarray(gold, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    if left.ndim != 1 or left.shape != right.shape:
+    gold_values, predicted_values = np.asarray(gold, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    if gold_values.ndim != 1 or gold_values.shape != predicted_values.shape:
         raise ScoreError(
             "BX705",
-            f"gold has the shape {left.shape} and predictions {right.shape}",
+            f"gold has the shape {gold_values.shape} and predictions {predicted_values.shape}",
             hint="give one number a document on both sides",
         )
-    for name, side in (("gold", left), ("predicted", right)):
+    for name, side in (("gold", gold_values), ("predicted", predicted_values)):
         if not np.isfinite(side).all():
             place = int(np.flatnonzero(~np.isfinite(side))[0])
             raise ScoreError("BX705", f"{name} number {place} is {side[place]}", hint="give finite numbers")
     errors = [
-        bootstrap_error(statistic, left, right, samples=samples, seed=seed) if samples else math.nan
+        bootstrap_error(statistic, gold_values, predicted_values, samples=samples, seed=seed) if samples else math.nan
         for statistic in (pearson, spearman, mean_squared_error)
     ]
     return NumberScores(
-        len(left), pearson(left, right), spearman(left, right), mean_squared_error(left, right), *errors
+        len(gold_values),
+        pearson(gold_values, predicted_values),
+        spearman(gold_values, predicted_values),
+        mean_squared_error(gold_values, predicted_values),
+        *errors,
     )
 
 

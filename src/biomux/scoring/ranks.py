@@ -51,16 +51,16 @@ class Ranking:
         """Groups of neighbours by rank that do not differ, the bars of the critical-difference picture; best first."""
         table = self.nemenyi if test == "nemenyi" else self.conover
         order = sorted(self.systems, key=lambda name: self.average_ranks[name])
-        found: list[tuple[int, int]] = []
+        stretches: list[tuple[int, int]] = []
         for start in range(len(order)):
             end = start
             while end + 1 < len(order) and all(
-                table[order[left], order[end + 1]] >= self.alpha for left in range(start, end + 1)
+                table[order[place], order[end + 1]] >= self.alpha for place in range(start, end + 1)
             ):
                 end += 1
-            if end > start and not (found and found[-1][1] >= end):
-                found.append((start, end))
-        return [tuple(order[start : end + 1]) for start, end in found]
+            if end > start and not (stretches and stretches[-1][1] >= end):
+                stretches.append((start, end))
+        return [tuple(order[start : end + 1]) for start, end in stretches]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; pairs are listed."""
@@ -147,9 +147,9 @@ def _pairwise(test: Any, table: Floats, **options: Any) -> Floats:
 
 def _conover(posthocs: Any, table: Floats, ranks: Floats, correction: str | None) -> Floats:
     """Where every corpus orders the systems alike, Conover's variance is 0 and t is infinite: p is 0, or 1 for equal ranks."""
-    found = _pairwise(posthocs.posthoc_conover_friedman, table, p_adjust=correction)
+    p_values = _pairwise(posthocs.posthoc_conover_friedman, table, p_adjust=correction)
     sums = ranks.sum(axis=0)
-    return np.where(sums[:, None] == sums, 1.0, 0.0) if np.isnan(found).any() else found
+    return np.where(sums[:, None] == sums, 1.0, 0.0) if np.isnan(p_values).any() else p_values
 
 
 def _named(table: Floats, systems: Sequence[str]) -> dict[tuple[str, str], float]:

@@ -46,17 +46,17 @@ def links(document: Document, *, roles: bool = True, directed: bool = False) -> 
     """The distinct relations of a document. Without `roles`, arguments are a bag; `directed` keeps roles that only number, too."""
     spans = {span.id: next(iter(keys([span]))) for span in document.spans if span.id is not None}
     named = {relation.id: relation for relation in document.relations if relation.id is not None}
-    nested = any(one.kind == "relation" for relation in document.relations for one in relation.arguments)
+    nested = any(argument.kind == "relation" for relation in document.relations for argument in relation.arguments)
     known = {id_: relation.type for id_, relation in named.items()}
 
     def link(relation: Relation) -> Link:
         ends = []
-        for one in relation.arguments:
-            end: Any = one.target
-            if one.kind != "concept":
-                end = (spans if one.kind == "span" else known).get(one.target, one.target)
-            told = roles and (directed or NUMBERED.fullmatch(one.role) is None)
-            ends.append((one.role if told else "", one.kind, end))
+        for argument in relation.arguments:
+            end: Any = argument.target
+            if argument.kind != "concept":
+                end = (spans if argument.kind == "span" else known).get(argument.target, argument.target)
+            role_counts = roles and (directed or NUMBERED.fullmatch(argument.role) is None)
+            ends.append((argument.role if role_counts else "", argument.kind, end))
         return relation.type, tuple(sorted(ends, key=repr))
 
     for _ in range(DEEP if nested else 0):
@@ -70,10 +70,12 @@ def links(document: Document, *, roles: bool = True, directed: bool = False) -> 
 
 def count(gold: Collection[Link], predicted: Collection[Link], *, negative: Collection[str] = ()) -> Rows:
     """tp, fp, fn of each type that is not negative."""
-    left, right = set(gold), set(predicted)
+    gold_links, predicted_links = set(gold), set(predicted)
     rows: Rows = {}
-    for place, found in enumerate((left & right, right - left, left - right)):
-        for type_, number in Counter(one[0] for one in found if one[0] not in negative).items():
+    for place, group in enumerate(
+        (gold_links & predicted_links, predicted_links - gold_links, gold_links - predicted_links)
+    ):
+        for type_, number in Counter(link[0] for link in group if link[0] not in negative).items():
             rows.setdefault(type_, [0, 0, 0])[place] += number
     return rows
 
@@ -93,12 +95,14 @@ class RelationScorer:
         if not gold.relations and not predicted.relations:
             return {}
         self.relations = True
-        found = {}
+        counts = {}
         for name, tally in self._tallies.items():
-            left, right = (links(one, roles=name == "strict", directed=self.directed) for one in (gold, predicted))
-            found[name] = count(left, right, negative=self.negative)
-            tally.add(found[name])
-        return found
+            gold_links, predicted_links = (
+                links(document, roles=name == "strict", directed=self.directed) for document in (gold, predicted)
+            )
+            counts[name] = count(gold_links, predicted_links, negative=self.negative)
+            tally.add(counts[name])
+        return counts
 
     def tables(self) -> dict[str, Table]:
         """The table of each matching; standard errors are over all documents that went by."""

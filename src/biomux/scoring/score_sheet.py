@@ -106,8 +106,8 @@ class Sheet:
             made["relations"] = self.relations.to_json()
         if self._has_spans or len(made) == 1:
             made["spans"] = self._span_scores()
-        left = {name: number for name, number in self.left_out.items() if number}
-        return {**made, **({"left_out": left} if left else {})}
+        left_out = {name: number for name, number in self.left_out.items() if number}
+        return {**made, **({"left_out": left_out} if left_out else {})}
 
     def _span_scores(self) -> dict[str, Any]:
         scores = self.spans.scores()
@@ -116,11 +116,11 @@ class Sheet:
             made["matchings"]["strict"]["types"][name]["semeval_partial"] = outcomes.figure("partial").f1
         made["mistakes"] = {
             "counts": [
-                {"kind": kind, "gold": gold, "predicted": said, "number": number}
-                for (kind, gold, said), number in sorted(self.mistakes.counts.items(), key=_by_number)
+                {"kind": kind, "gold": gold, "predicted": predicted, "number": number}
+                for (kind, gold, predicted), number in sorted(self.mistakes.counts.items(), key=_by_number)
             ],
             "kinds": {kind: self.mistakes.of(kind) for kind in KINDS},
-            "examples": [one.to_json() for kind in KINDS for one in self.mistakes.examples.get(kind, ())],
+            "examples": [example.to_json() for kind in KINDS for example in self.mistakes.examples.get(kind, ())],
         }
         if self._scores:
             from biomux.scoring.calibration import confidence
@@ -150,36 +150,37 @@ class Sheet:
 
     def _take_labels(self, gold: Document, predicted: Document) -> dict[str, list[int]]:
         self._take_numbers(gold, predicted)
-        wanted, given = _classes(gold.labels), _classes(predicted.labels)
+        wanted, answered = _classes(gold.labels), _classes(predicted.labels)
         rows: dict[str, list[int]] = {}
-        for place in {**wanted, **given}:
-            left, right = wanted.get(place, frozenset()), given.get(place, frozenset())
-            self._labels[left, right] += 1
-            for name in (left | right) - self.negative:
+        for place in {**wanted, **answered}:
+            gold_names, predicted_names = wanted.get(place, frozenset()), answered.get(place, frozenset())
+            self._labels[gold_names, predicted_names] += 1
+            for name in (gold_names | predicted_names) - self.negative:
                 row = rows.setdefault(name, [0, 0, 0])
-                row[0 if name in left and name in right else 1 if name in right else 2] += 1
+                row[0 if name in gold_names and name in predicted_names else 1 if name in predicted_names else 2] += 1
         return rows
 
     def _take_numbers(self, gold: Document, predicted: Document) -> None:
-        wanted, given = _values(gold.labels), _values(predicted.labels)
+        wanted, answered = _values(gold.labels), _values(predicted.labels)
         for place, value in wanted.items():
-            if place not in given:
+            if place not in answered:
                 raise ScoreError(
                     "BX701",
                     f"the number {place[1]!r} is in the gold and not in the predictions",
                     where=f"document {gold.id!r}",
                     hint="predict a number of the same name for every document",
                 )
-            left, right = self._numbers.setdefault(place[1], (array("d"), array("d")))
-            left.append(value)
-            right.append(given[place])
-        self.left_out["numbers that gold does not have"] += len(given.keys() - wanted.keys())
+            gold_values, predicted_values = self._numbers.setdefault(place[1], (array("d"), array("d")))
+            gold_values.append(value)
+            predicted_values.append(answered[place])
+        self.left_out["numbers that gold does not have"] += len(answered.keys() - wanted.keys())
 
     def _label_scores(self) -> dict[str, Any]:
         """One class each: accuracy and the table of classes. Else sets of classes."""
-        if all(len(left) == 1 and len(right) <= 1 for left, right in self._labels):
+        if all(len(gold_names) == 1 and len(predicted_names) <= 1 for gold_names, predicted_names in self._labels):
             cells = {
-                (next(iter(left)), next(iter(right), None)): number for (left, right), number in self._labels.items()
+                (next(iter(gold_names)), next(iter(predicted_names), None)): number
+                for (gold_names, predicted_names), number in self._labels.items()
             }
             scores = LabelScores(cells)
             error = scores.accuracy_error
@@ -189,23 +190,26 @@ class Sheet:
                 **scores.to_json(negative=self.negative),
             }
         sets = self._labels + Counter({(frozenset[str](), frozenset[str]()): self._unlabelled})
-        pairs = ((left - self.negative, right - self.negative) for left, right in sets.elements())
+        pairs = (
+            (gold_names - self.negative, predicted_names - self.negative)
+            for gold_names, predicted_names in sets.elements()
+        )
         return {"kind": "sets", **score_sets(pairs).to_json()}
 
     def _take_answers(self, gold: Document, predicted: Document) -> dict[str, float]:
         """The means over the document's questions."""
-        given = {question.id: question for question in predicted.questions}
-        own = AnswerScores()
+        answered = {question.id: question for question in predicted.questions}
+        scores = AnswerScores()
         for question in gold.questions:
             if question.kind == "list":
                 self.left_out["list questions"] += 1
                 continue
-            best = list(given[question.id].answers) if question.id in given else []
+            best = list(answered[question.id].answers) if question.id in answered else []
             if best and all(answer.score is not None for answer in best):
                 best.sort(key=lambda answer: -(answer.score or 0.0))
-            own += score_answers([([one.text for one in question.answers], [one.text for one in best])])
-        self.answers += own
-        return {name: getattr(own, name).value for name in ("strict", "lenient", "mrr", "exact", "f1")}
+            scores += score_answers([([answer.text for answer in question.answers], [answer.text for answer in best])])
+        self.answers += scores
+        return {name: getattr(scores, name).value for name in ("strict", "lenient", "mrr", "exact", "f1")}
 
 
 def _place(label: Label) -> Range | None:
@@ -214,11 +218,11 @@ def _place(label: Label) -> Range | None:
 
 def _classes(labels: Iterable[Label]) -> dict[Range | None, frozenset[str]]:
     """Place (None: the whole document) → its classes."""
-    found: dict[Range | None, set[str]] = {}
+    by_place: dict[Range | None, set[str]] = {}
     for label in labels:
         if label.value is None:
-            found.setdefault(_place(label), set()).add(label.name)
-    return {place: frozenset(names) for place, names in found.items()}
+            by_place.setdefault(_place(label), set()).add(label.name)
+    return {place: frozenset(names) for place, names in by_place.items()}
 
 
 def _values(labels: Iterable[Label]) -> Mapping[Place, float]:

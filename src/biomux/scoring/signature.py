@@ -70,7 +70,9 @@ def common_signature(lines: Sequence[str]) -> str:
     'biomux:0.1.0|matching:strict|columns:2'
     """
     read = [read_signature(line) for line in lines]
-    same = [f"{name}:{value}" for name, value in read[0].items() if all(one.get(name) == value for one in read)]
+    same = [
+        f"{name}:{value}" for name, value in read[0].items() if all(signature.get(name) == value for signature in read)
+    ]
     return "|".join([*same, f"columns:{len(lines)}"])
 
 

@@ -124,18 +124,18 @@ def compare(
     first: ArrayLike, second: ArrayLike, *, metric: str = "f1", samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Comparison:
     """Paired bootstrap and approximate randomisation of two systems' counts on the same documents, in the same order."""
-    left, right = _rows(first), _rows(second)
-    _check_same(left, right)
-    return _compare(left, right, statistic_of(metric, left.shape[1:]), samples, seed, level)
+    first_rows, second_rows = _rows(first), _rows(second)
+    _check_same(first_rows, second_rows)
+    return _compare(first_rows, second_rows, statistic_of(metric, first_rows.shape[1:]), samples, seed, level)
 
 
 def compare_means(
     first: ArrayLike, second: ArrayLike, *, samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Comparison:
     """The same for the mean of one value a document."""
-    left, right = _with_ones(first), _with_ones(second)
-    _check_same(left, right)
-    return _compare(left, right, mean_of, samples, seed, level)
+    first_rows, second_rows = _with_ones(first), _with_ones(second)
+    _check_same(first_rows, second_rows)
+    return _compare(first_rows, second_rows, mean_of, samples, seed, level)
 
 
 def compare_by(
@@ -148,11 +148,11 @@ def compare_by(
     level: float = 0.95,
 ) -> Comparison:
     """The same for any figure of sums of rows, one row a document."""
-    left, right = (np.asarray(side, dtype=np.float64) for side in (first, second))
-    if not len(left):
+    first_rows, second_rows = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    if not len(first_rows):
         raise ScoreError("BX704", "there are no documents to resample", hint="score at least one document")
-    _check_same(left, right)
-    return _compare(left, right, statistic, samples, seed, level)
+    _check_same(first_rows, second_rows)
+    return _compare(first_rows, second_rows, statistic, samples, seed, level)
 
 
 def compare_documents(
@@ -164,14 +164,14 @@ def compare_documents(
 
 def bootstrap_error(statistic: Callable[..., float], *arrays: ArrayLike, samples: int = 1000, seed: int = 0) -> float:
     """The standard error of any statistic of arrays whose rows are drawn together; for those that are not made of sums."""
-    given = [np.asarray(array) for array in arrays]
+    columns = [np.asarray(array) for array in arrays]
     random = np.random.default_rng(seed)
-    size = len(given[0])
+    size = len(columns[0])
     if size < 2:
         return float("nan")
-    values = [statistic(*(array[chosen] for array in given)) for chosen in _choices(random, size, samples)]
-    kept = np.array([value for value in values if not np.isnan(value)])
-    return float(kept.std(ddof=1)) if len(kept) > 1 else float("nan")
+    values = [statistic(*(array[chosen] for array in columns)) for chosen in _choices(random, size, samples)]
+    known = np.array([value for value in values if not np.isnan(value)])
+    return float(known.std(ddof=1)) if len(known) > 1 else float("nan")
 
 
 def _choices(random: np.random.Generator, size: int, samples: int) -> Iterable[NDArray[np.int64]]:
@@ -198,11 +198,11 @@ def _with_ones(values: ArrayLike) -> Floats:
     return np.stack([column, np.ones_like(column)], axis=1)
 
 
-def _check_same(left: Floats, right: Floats) -> None:
-    if left.shape != right.shape:
+def _check_same(first: Floats, second: Floats) -> None:
+    if first.shape != second.shape:
         raise ScoreError(
             "BX705",
-            f"the two systems have counts of shapes {left.shape} and {right.shape}",
+            f"the two systems have counts of shapes {first.shape} and {second.shape}",
             hint="score both on the same documents, in the same order, with the same types",
         )
 
@@ -234,8 +234,10 @@ def _interval(rows: Floats, statistic: Statistic, samples: int, seed: int, level
     return Interval(value, float(values.std(ddof=1)), float(low), float(high), level, samples, seed)
 
 
-def _compare(left: Floats, right: Floats, statistic: Statistic, samples: int, seed: int, level: float) -> Comparison:
-    both = np.stack([left, right], axis=1)
+def _compare(
+    first_rows: Floats, second_rows: Floats, statistic: Statistic, samples: int, seed: int, level: float
+) -> Comparison:
+    both = np.stack([first_rows, second_rows], axis=1)
     first, second = (float(value) for value in statistic(both.sum(axis=0)))
     difference = first - second
     figures = statistic(_drawn(both, samples, seed))

@@ -35,13 +35,13 @@ def joined(fragments: Iterable[Range]) -> tuple[Range, ...]:
     >>> joined(((0, 4), (4, 6))), joined(((0, 4), (5, 6)))
     ((), ((0, 4), (5, 6)))
     """
-    kept: list[Range] = []
+    whole: list[Range] = []
     for start, end in fragments:
-        if kept and kept[-1][1] == start:
-            kept[-1] = (kept[-1][0], end)
+        if whole and whole[-1][1] == start:
+            whole[-1] = (whole[-1][0], end)
         else:
-            kept.append((start, end))
-    return tuple(kept) if len(kept) > 1 else ()
+            whole.append((start, end))
+    return tuple(whole) if len(whole) > 1 else ()
 
 
 def shared(left: Key, right: Key) -> int:
@@ -59,12 +59,12 @@ def overlapping(gold: Sequence[Key], predicted: Sequence[Key]) -> list[list[int]
     """For each gold span the places of predicted spans that share a character, largest overlap first. `predicted` is sorted."""
     starts = [key[0] for key in predicted]
     longest = max((key[1] - key[0] for key in predicted), default=0)
-    found: list[list[int]] = []
+    edges: list[list[int]] = []
     for key in gold:
         near = range(bisect_left(starts, key[0] - longest), bisect_left(starts, key[1]))
         common = [(-size, place) for place in near if (size := shared(key, predicted[place]))]
-        found.append([place for _, place in sorted(common)])
-    return found
+        edges.append([place for _, place in sorted(common)])
+    return edges
 
 
 def largest_matching(edges: Sequence[Sequence[int]]) -> dict[int, int]:
@@ -73,8 +73,8 @@ def largest_matching(edges: Sequence[Sequence[int]]) -> dict[int, int]:
     >>> largest_matching([[0, 1], [0]])
     {0: 1, 1: 0}
     """
-    left: dict[int, int] = {}
-    right: dict[int, int] = {}
+    right_of: dict[int, int] = {}
+    left_of: dict[int, int] = {}
     for root in range(len(edges)):
         came_from: dict[int, int] = {}
         waiting = deque([root])
@@ -85,16 +85,16 @@ def largest_matching(edges: Sequence[Sequence[int]]) -> dict[int, int]:
                 if place in came_from:
                     continue
                 came_from[place] = here
-                if place not in right:
+                if place not in left_of:
                     end = place
                     break
-                waiting.append(right[place])
+                waiting.append(left_of[place])
         while end is not None:
             here = came_from[end]
-            previous = left.get(here)
-            left[here], right[end] = end, here
+            previous = right_of.get(here)
+            right_of[here], left_of[end] = end, here
             end = None if here == root else previous
-    return dict(sorted(left.items()))
+    return dict(sorted(right_of.items()))
 
 
 def same_place(gold: Sequence[Key], predicted: Sequence[Key]) -> dict[int, int]:
@@ -125,7 +125,11 @@ def staged(gold: Sequence[Key], predicted: Sequence[Key], edges: Sequence[Sequen
             [
                 []
                 if place in pairs
-                else [other for other in near if other not in taken and (not same or predicted[other][2] == key[2])]
+                else [
+                    candidate
+                    for candidate in near
+                    if candidate not in taken and (not same or predicted[candidate][2] == key[2])
+                ]
                 for place, (key, near) in enumerate(zip(gold, edges, strict=True))
             ]
         )

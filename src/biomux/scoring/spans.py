@@ -191,11 +191,11 @@ def count(
     tokens: Ranges | None = None,
 ) -> dict[str, Rows]:
     """One document's counts by matching and type. Matchings that agree may share their rows: do not change them."""
-    wanted, given = keys(gold.spans, types), keys(predicted.spans, types)
-    if not wanted and not given:
+    wanted, answered = keys(gold.spans, types), keys(predicted.spans, types)
+    if not wanted and not answered:
         return {name: {} for name in matchings}
-    equal = wanted & given
-    missed, spurious = sorted(wanted - equal), sorted(given - equal)
+    equal = wanted & answered
+    missed, spurious = sorted(wanted - equal), sorted(answered - equal)
     edges = overlapping(missed, spurious) if missed and spurious else None
     if edges is not None and not any(edges):
         edges = None
@@ -208,7 +208,7 @@ def count(
                 given_cut = given_words(gold, predicted)
                 cut = words(gold.text) if given_cut is None else given_cut
             counted[name] = _snapped(
-                name, wanted, given, cut, tokens(gold.text) if name == "subword" and tokens else ()
+                name, wanted, answered, cut, tokens(gold.text) if name == "subword" and tokens else ()
             )
         elif name == "semeval":
             pairs = {} if edges is None else staged(missed, spurious, edges)
@@ -221,13 +221,13 @@ def count(
     return counted
 
 
-def _snapped(name: str, wanted: set[Key], given: set[Key], words: Sequence[Range], tokens: Sequence[Range]) -> Rows:
+def _snapped(name: str, wanted: set[Key], answered: set[Key], words: Sequence[Range], tokens: Sequence[Range]) -> Rows:
     if name == "word":
-        left = to_words(wanted, words)
-        right = left if wanted == given else to_words(given, words)
+        gold_units = to_words(wanted, words)
+        predicted_units = gold_units if wanted == answered else to_words(answered, words)
     else:
-        left, right = to_tokens(wanted, words, tokens), to_tokens(given, words, tokens)
-    return _rows(left & right, left - right, right - left, {})
+        gold_units, predicted_units = to_tokens(wanted, words, tokens), to_tokens(answered, words, tokens)
+    return _rows(gold_units & predicted_units, gold_units - predicted_units, predicted_units - gold_units, {})
 
 
 def _pairs(name: str, missed: list[Key], spurious: list[Key], edges: list[list[int]]) -> dict[int, int]:
@@ -264,9 +264,9 @@ def _outcome_rows(equal: set[Key], missed: list[Key], spurious: list[Key], pairs
         _row(rows, key[2], 6)[0] += 1
     for place, key in enumerate(missed):
         if place in pairs:
-            other = spurious[pairs[place]]
-            same = (key[0], key[1], key[3]) == (other[0], other[1], other[3])
-            kind = 1 if same else 2 if key[2] == other[2] else 3
+            partner = spurious[pairs[place]]
+            same = (key[0], key[1], key[3]) == (partner[0], partner[1], partner[3])
+            kind = 1 if same else 2 if key[2] == partner[2] else 3
         else:
             kind = 4
         _row(rows, key[2], 6)[kind] += 1

@@ -45,9 +45,9 @@ def restored(described: dict[str, Any]) -> Task:
     kind = plugins.find(TASKS, described.get("kind", "tagging"), "tasks")
     if kind is None:
         raise ValueError(f"there is no kind of task {described['kind']!r}")
-    found: Task = kind(**fields)
-    return found
+    task: Task = kind(**fields)
+    return task
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+    return tuple(_frozen(element) for element in value) if isinstance(value, list) else value

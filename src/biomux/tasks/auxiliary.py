@@ -82,8 +82,8 @@ class Auxiliary:
                 where=f"tasks → {name} → settings → which",
                 hint=did_you_mean(which, LABELS),
             )
-        found = types or types_in([span for document in documents for span in document.spans])
-        return cls(name, which, tuple(found), **settings)
+        types_found = types or types_in([span for document in documents for span in document.spans])
+        return cls(name, which, tuple(types_found), **settings)
 
     @property
     def unit(self) -> Unit:
@@ -132,7 +132,7 @@ class Auxiliary:
         """What follows from the mentions."""
         tagger = Tagging(self.of, self.types, self.scheme, longest=self.longest)
         tags = tagger.tags(document, inputs, counts=counts)
-        return [self.label(seen, own, self.scheme) for seen, own in tags]
+        return [self.label(seen, learned, self.scheme) for seen, learned in tags]
 
     def bare(self, document: Document) -> Document:
         """The document without spans and labels."""
@@ -145,10 +145,10 @@ class Auxiliary:
         if self.which == "extent":
             return self._runs(document, inputs, outputs)
         best: dict[Range, tuple[int, float]] = {}
-        for one, rows in zip(inputs, outputs, strict=True):
+        for input_, rows in zip(inputs, outputs, strict=True):
             chances = softmax(rows)[0]
-            found = (int(chances.argmax()), float(chances.max()))
-            best[one.part] = max(best.get(one.part, found), found)
+            candidate = (int(chances.argmax()), float(chances.max()))
+            best[input_.part] = max(best.get(input_.part, candidate), candidate)
         added = [
             Label(self.labels[index], start=start, end=end, score=score, head=self.name)
             for (start, end), (index, score) in best.items()
@@ -158,7 +158,7 @@ class Auxiliary:
     def _runs(
         self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
-        found: list[Span] = []
+        spans: list[Span] = []
         for _, group in groupby(zip(inputs, outputs, strict=True), key=lambda pair: pair[0].number):
             tokens, rows = text_inputs.stitched(*zip(*group, strict=True))
             chances = softmax(rows)
@@ -171,37 +171,41 @@ class Auxiliary:
                 if tags[at]:
                     place = int(tokens.starts[at]), int(tokens.ends[end - 1])
                     score = float(chances[at:end, tags[at]].min())
-                    found.append(Span(*place, self.labels[tags[at]], score=score, head=self.name))
+                    spans.append(Span(*place, self.labels[tags[at]], score=score, head=self.name))
                 at = end
-        return replace(document, spans=(*document.spans, *found))
+        return replace(document, spans=(*document.spans, *spans))
 
     def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
         """Accuracy over ranges against what follows from the gold mentions; for the extent, strict F1 of the runs."""
         if self.which == "extent":
             derived = [replace(document, spans=self._extents(document), relations=()) for document in gold]
-            own = [
+            predicted_extents = [
                 replace(document, spans=tuple(span for span in document.spans if span.head == self.name), relations=())
                 for document in predicted
             ]
-            return strict_spans(derived, own)
+            return strict_spans(derived, predicted_extents)
         cells, rows = Counter[tuple[str, str | None]](), []
-        for left, right in zip(gold, predicted, strict=True):
-            said = {(one.start, one.end): one.name for one in right.labels if one.head == self.name}
-            found = []
-            for start, end in self.reads.parts(left):
-                inside = sum(start <= span.start and span.end <= end for span in left.spans if span.type in self.types)
-                found.append((self.labels[min(inside, len(self.labels) - 1)], said.get((start, end))))
-            cells.update(found)
-            rows.append([sum(wanted == given for wanted, given in found), len(found)])
+        for gold_document, predicted_document in zip(gold, predicted, strict=True):
+            answers = {
+                (label.start, label.end): label.name for label in predicted_document.labels if label.head == self.name
+            }
+            cells_here = []
+            for start, end in self.reads.parts(gold_document):
+                inside = sum(
+                    start <= span.start and span.end <= end for span in gold_document.spans if span.type in self.types
+                )
+                cells_here.append((self.labels[min(inside, len(self.labels) - 1)], answers.get((start, end))))
+            cells.update(cells_here)
+            rows.append([sum(wanted == answer for wanted, answer in cells_here), len(cells_here)])
         scores = LabelScores(cells)
         figures = {"accuracy": scores.accuracy, "macro_f1": scores.table().macro.f1}
         return Evaluation("accuracy", figures, rows_of("mean", gold, rows), scored=scores.documents)
 
     def _extents(self, document: Document) -> tuple[Span, ...]:
-        kept = {(span.start, span.end) for span in document.spans if span.type in self.types}
+        extents = {(span.start, span.end) for span in document.spans if span.type in self.types}
         return tuple(
             Span(start, end, self.labels[1 if len(words.split(document.text[start:end])) > 1 else 2])
-            for start, end in sorted(kept)
+            for start, end in sorted(extents)
         )
 
 

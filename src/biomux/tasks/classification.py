@@ -62,19 +62,19 @@ class Classification:
     ) -> Classification:
         """The task of these classes, or of all that the documents' labels name in the right places."""
         placed = settings.get("of") == "sentence"
-        found = {
+        names = {
             label.name
             for document in documents
             for label in document.labels
             if label.value is None and (label.start is not None) == placed
         }
         if settings.get("none") is not None:
-            found.add(settings["none"])
-        if not classes and not found:
+            names.add(settings["none"])
+        if not classes and not names:
             raise TrainingError(
                 "BX404", f"the training documents of {name!r} have no label", hint="check its corpus and split"
             )
-        return cls(name, tuple(classes or sorted(found)), **settings)
+        return cls(name, tuple(classes or sorted(names)), **settings)
 
     @property
     def unit(self) -> Literal["window"]:
@@ -94,8 +94,8 @@ class Classification:
     @property
     def facts(self) -> dict[str, str]:
         """What a score's signature says of the task."""
-        told = {"of": self.of, "classes": "several" if self.several else "one"}
-        return {**told, **({"negative": "+".join(self.negative)} if self.negative and not self.several else {})}
+        facts = {"of": self.of, "classes": "several" if self.several else "one"}
+        return {**facts, **({"negative": "+".join(self.negative)} if self.negative and not self.several else {})}
 
     @property
     def reads(self) -> text_inputs.Sentences | text_inputs.Texts | text_inputs.TextPair:
@@ -112,28 +112,28 @@ class Classification:
 
     def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels | None]:
         """The classes of the text that each input is of, or is a window of."""
-        values = [self._values(self._gold(document, one.part), counts) for one in inputs]
-        return [None if one is None else Labels("window", one) for one in values]
+        values = [self._values(self._gold(document, input_.part), counts) for input_ in inputs]
+        return [None if value is None else Labels("window", value) for value in values]
 
     def _parts(self, document: Document) -> Sequence[Range]:
         return sentences.of(document) if self.of == "sentence" else [(0, len(document.text))]
 
     def _gold(self, document: Document, part: Range) -> list[str]:
         """The classes of a part: labels without a place, or those whose place overlaps the sentence."""
-        found = []
+        names = []
         for label in document.labels:
             if label.name not in self.classes or label.value is not None or label.head is not None:
                 continue
             placed = label.start is not None and label.end is not None
             here = placed and label.start < part[1] and part[0] < label.end  # type: ignore[operator]
             if here if self.of == "sentence" else not placed:
-                found.append(label.name)
-        found = list(dict.fromkeys(found))
-        return [self.none] if not found and self.none is not None and not self.several else found
+                names.append(label.name)
+        names = list(dict.fromkeys(names))
+        return [self.none] if not names and self.none is not None and not self.several else names
 
     def _values(self, names: Sequence[str], counts: Counter[str]) -> NDArray[Any] | None:
         if self.several:
-            return np.array([[float(one in names) for one in self.classes]], dtype=np.float32)
+            return np.array([[float(name in names) for name in self.classes]], dtype=np.float32)
         if not names:
             counts["texts without a class"] += 1
             return None
@@ -150,9 +150,9 @@ class Classification:
     ) -> Document:
         """The document with a label for each part: the most probable class, or all that are more likely than not."""
         by_part: dict[Range, list[NDArray[np.float32]]] = {}
-        for one, rows in zip(inputs, outputs, strict=True):
+        for input_, rows in zip(inputs, outputs, strict=True):
             chances = sigmoid(rows) if self.several else softmax(rows)
-            by_part.setdefault(one.part, []).append(chances[0])
+            by_part.setdefault(input_.part, []).append(chances[0])
         added = []
         for (start, end), windows in by_part.items():
             chances = np.max(windows, axis=0) if self.several else np.mean(windows, axis=0)
@@ -172,26 +172,26 @@ class Classification:
         texts, classes, unions = CountTally(), CountTally(), CountTally()
         example, left_out = Mean(), Counter[str]()
         each: list[tuple[list[int], dict[str, list[int]], list[int]]] = []
-        for left, right in zip(gold, predicted, strict=True):
+        for gold_document, predicted_document in zip(gold, predicted, strict=True):
             hits, counts, sides = [0, 0, 0], dict[str, list[int]](), (set[str](), set[str]())
-            for wanted, said in self._answered(left, right):
+            for wanted, answered in self._answered(gold_document, predicted_document):
                 sides[0].update(wanted)
-                sides[1].update(said)
+                sides[1].update(answered)
                 if not wanted and not self.several:
                     left_out["texts without a class"] += 1
                     continue
-                hits[wanted != said] += 1
-                for name in (wanted | said) - negative:
+                hits[wanted != answered] += 1
+                for name in (wanted | answered) - negative:
                     before = counts.get(name, [0, 0, 0])
-                    counts[name] = [old + new for old, new in zip(before, _cell(name, wanted, said), strict=True)]
-                both = len(wanted) + len(said)
-                example += Mean.of(2 * len(wanted & said) / both if both else 1.0)
+                    counts[name] = [old + new for old, new in zip(before, _cell(name, wanted, answered), strict=True)]
+                both = len(wanted) + len(answered)
+                example += Mean.of(2 * len(wanted & answered) / both if both else 1.0)
             left_out["labels of other classes"] += sum(
-                label.value is None and label.name not in self.classes for label in left.labels
+                label.value is None and label.name not in self.classes for label in gold_document.labels
             )
             union = {name: _cell(name, *sides) for name in sides[0] | sides[1]}
-            for tally, found in ((texts, {"texts": hits}), (classes, counts), (unions, union)):
-                tally.add(found)
+            for tally, document_counts in ((texts, {"texts": hits}), (classes, counts), (unions, union)):
+                tally.add(document_counts)
             each.append((hits, counts, [sum(cells) for cells in zip([0, 0, 0], *union.values(), strict=True)]))
         table, share = classes.table(len(gold)), texts.table(len(gold))
         figures = {"f1": table.f1, "macro_f1": table.macro.f1}
@@ -214,10 +214,10 @@ class Classification:
 
     def _answered(self, gold: Document, predicted: Document) -> Iterator[tuple[set[str], set[str]]]:
         """Gold and predicted classes of each text; where there is one class each, the first counts."""
-        said = [label for label in predicted.labels if label.head == self.name]
+        labels = [label for label in predicted.labels if label.head == self.name]
         for part in self._parts(gold):
             place = part if self.of == "sentence" else (None, None)
-            names = [label.name for label in said if (label.start, label.end) == place]
+            names = [label.name for label in labels if (label.start, label.end) == place]
             wanted = self._gold(gold, part)
             yield (set(wanted), set(names)) if self.several else (set(wanted[:1]), set(names[:1]))
 
@@ -227,11 +227,11 @@ class Classification:
         if not self.several:
             whole = {"accuracy": share.precision, "accuracy_error": error, "documents": number}
             return {"kind": "one", **whole, **table.to_json()}
-        told = example.to_json()
+        example_f1 = example.to_json()
         exact = {"value": share.precision, "error": error, "number": number}
-        made = {"kind": "sets", "documents": number, "exact": exact, "example_f1": told, **table.to_json()}
+        made = {"kind": "sets", "documents": number, "exact": exact, "example_f1": example_f1, **table.to_json()}
         if self.of == "sentence":
-            told["error"] = None  # it would be over sentences
+            example_f1["error"] = None  # it would be over sentences
             made["by_document"] = unions.to_json()["micro"]
         return made
 
@@ -243,13 +243,13 @@ class Classification:
             return rows_of("mean", gold, [(hits[0], hits[0] + hits[1]) for hits, _, _ in each])
         if main == "document_f1":
             return rows_of("f1", gold, [union for _, _, union in each])
-        classes = self.classes if self.several else tuple(one for one in self.classes if one not in self.negative)
+        classes = self.classes if self.several else tuple(name for name in self.classes if name not in self.negative)
         cells = [[counts.get(name, [0, 0, 0]) for name in classes] for _, counts, _ in each]
         if main == "macro_f1":
             return rows_of("macro-f1", gold, cells, classes)
         return rows_of("f1", gold, np.sum(cells, axis=1)) if main == "f1" else None
 
 
-def _cell(name: str, wanted: set[str], said: set[str]) -> list[int]:
+def _cell(name: str, wanted: set[str], answered: set[str]) -> list[int]:
     """tp, fp, fn of one class."""
-    return [int(name in wanted and name in said), int(name not in wanted), int(name not in said)]
+    return [int(name in wanted and name in answered), int(name not in wanted), int(name not in answered)]

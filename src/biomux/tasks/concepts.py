@@ -32,7 +32,7 @@ Link = frozenset[Place | str]
 
 def ends_of(relation: Relation) -> Ends:
     """The distinct ends of a relation; ends that are relations are left out."""
-    return frozenset((one.kind, one.target) for one in relation.arguments if one.kind != "relation")
+    return frozenset((argument.kind, argument.target) for argument in relation.arguments if argument.kind != "relation")
 
 
 def carried(pair: Pair) -> set[Ends]:
@@ -42,11 +42,14 @@ def carried(pair: Pair) -> set[Ends]:
     >>> [sorted(ends) for ends in sorted(carried((drug, disease)), key=sorted)]
     [[('concept', 'D001241'), ('concept', 'D014456')], [('concept', 'D001241'), ('span', 'T2')]]
     """
-    left, right = (
-        [*([] if span.id is None else [("span", span.id)]), *(("concept", one) for one in span.identifiers)]
+    first_names, second_names = (
+        [
+            *([] if span.id is None else [("span", span.id)]),
+            *(("concept", identifier) for identifier in span.identifiers),
+        ]
         for span in pair
     )
-    return {frozenset(ends) for ends in product(left, right) if ends[0] != ends[1]}
+    return {frozenset(ends) for ends in product(first_names, second_names) if ends[0] != ends[1]}
 
 
 def links_of_pair(pair: Pair, *, concepts: bool, entity: Callable[[str], str] = str) -> set[Link]:
@@ -65,23 +68,27 @@ def links_of(
     spans = {span.id: span for span in document.spans}
     links: set[tuple[Link, str]] = set()
     for relation in relations:
-        arguments = [one for one in relation.arguments if one.kind != "relation"]
+        arguments = [argument for argument in relation.arguments if argument.kind != "relation"]
         if len(arguments) != 2:
             continue
         names = [
-            {one.target} if one.kind == "concept" else _names(spans[one.target], concepts, entity) for one in arguments
+            {argument.target} if argument.kind == "concept" else _names(spans[argument.target], concepts, entity)
+            for argument in arguments
         ]
-        kept = {frozenset(ends) for ends in product(*names)}
-        if not any(one.kind == "concept" for one in arguments):
-            kept = {link for link in kept if len(link) == 2}
-        links |= {(link, relation.type) for link in kept}
+        pairs = {frozenset(ends) for ends in product(*names)}
+        if not any(argument.kind == "concept" for argument in arguments):
+            pairs = {link for link in pairs if len(link) == 2}
+        links |= {(link, relation.type) for link in pairs}
     return links
 
 
 def are_linked(documents: Iterable[Document]) -> bool:
     """Whether the documents link concepts anywhere."""
     return any(
-        one.kind == "concept" for document in documents for relation in document.relations for one in relation.arguments
+        argument.kind == "concept"
+        for document in documents
+        for relation in document.relations
+        for argument in relation.arguments
     )
 
 

@@ -47,7 +47,9 @@ def check_task(task: Task, documents: Sequence[Document], tokenizer: Tokenizer, 
     for example in made.examples:
         _check_example(task, example, limit)
     again = examples.make(task, documents, tokenizer, limit=limit)
-    assert [_plain(one) for one in again.examples] == [_plain(one) for one in made.examples], "examples change"
+    assert [_plain(example) for example in again.examples] == [_plain(example) for example in made.examples], (
+        "examples change"
+    )
     assert again.counts == made.counts, "counts change"
     answered = [_check_answers(task, document, tokenizer, limit) for document in documents]
     _check_evaluation(task, documents, answered)
@@ -83,29 +85,41 @@ def _asked(labels: Labels, read: ModelInput) -> int:
 def _check_answers(task: Task, document: Document, tokenizer: Tokenizer, limit: int) -> Document:
     """The document as random outputs of the head have it."""
     bare, chance = task.bare(document), np.random.default_rng(0)
-    whole, asked = (list(task.inputs(one, tokenizer, limit=limit, counts=Counter())) for one in (document, bare))
-    assert [_row(one) for one in whole] == [_row(one) for one in asked], "what is read depends on the answer"
+    whole, asked = (
+        list(task.inputs(version, tokenizer, limit=limit, counts=Counter())) for version in (document, bare)
+    )
+    assert [_row(input_) for input_ in whole] == [_row(input_) for input_ in asked], (
+        "what is read depends on the answer"
+    )
     reader: Any = getattr(task, "reads", None)
     if hasattr(reader, "inputs"):
         shared = reader.inputs(bare, tokenizer, limit=limit, counts=Counter())
-        assert [_row(one) for one in shared] == [_row(one) for one in asked], "inputs differ from what it says it reads"
-    outputs = [_outputs(task, one, tokenizer, chance) for one in asked]
-    found = task.decode(bare, asked, outputs)
-    kept = replace(found, spans=bare.spans, relations=(), labels=(), questions=(), coverage=bare.coverage)
-    assert kept == replace(bare, relations=(), labels=(), questions=()), "more than annotations changed"
+        assert [_row(input_) for input_ in shared] == [_row(input_) for input_ in asked], (
+            "inputs differ from what it says it reads"
+        )
+    outputs = [_outputs(task, input_, tokenizer, chance) for input_ in asked]
+    decoded = task.decode(bare, asked, outputs)
+    rest = replace(decoded, spans=bare.spans, relations=(), labels=(), questions=(), coverage=bare.coverage)
+    assert rest == replace(bare, relations=(), labels=(), questions=()), "more than annotations changed"
     if finds_spans(task):
-        assert {span.type for span in found.spans} <= set(task.types), "there are spans of other types"
-    return found
+        assert {span.type for span in decoded.spans} <= set(task.types), "there are spans of other types"
+    return decoded
 
 
 def _check_evaluation(task: Task, documents: Sequence[Document], answered: Sequence[Document]) -> None:
-    found = task.evaluate(documents, answered)
-    assert found.main in found.figures, f"there is no figure {found.main!r}"
-    assert not found.counts or len(found.counts) == len(documents), "there are not as many counts as documents"
-    if found.rows is not None:
-        assert found.rows.ids == tuple(one.id for one in documents), "rows are not those of the documents"
-        assert abs(figure_of([found.rows]) - found.value) < 1e-6, "the sums of rows do not give the main figure"
-    json.dumps([found.to_json(), found.document_rows([one.id for one in documents])])
+    evaluation = task.evaluate(documents, answered)
+    assert evaluation.main in evaluation.figures, f"there is no figure {evaluation.main!r}"
+    assert not evaluation.counts or len(evaluation.counts) == len(documents), (
+        "there are not as many counts as documents"
+    )
+    if evaluation.rows is not None:
+        assert evaluation.rows.ids == tuple(document.id for document in documents), (
+            "rows are not those of the documents"
+        )
+        assert abs(figure_of([evaluation.rows]) - evaluation.value) < 1e-6, (
+            "the sums of rows do not give the main figure"
+        )
+    json.dumps([evaluation.to_json(), evaluation.document_rows([document.id for document in documents])])
 
 
 def _outputs(task: Task, read: ModelInput, tokenizer: Tokenizer, chance: np.random.Generator) -> NDArray[np.float32]:
@@ -127,9 +141,9 @@ def _row(read: ModelInput) -> tuple[list[int], list[int], list[Any], Any]:
 
 
 def _plain(example: Example) -> Any:
-    labels = {head: (found.unit, found.values.tolist()) for head, found in example.labels.items()}
+    labels = {head: (target.unit, target.values.tolist()) for head, target in example.labels.items()}
     return _row(example.input), labels, example.source
 
 
 def _tuples(value: Any) -> Any:
-    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
+    return tuple(_tuples(element) for element in value) if isinstance(value, list) else value

@@ -96,6 +96,7 @@ def marginals(scores: Floats, learned: Transitions, scheme: str | None = None) -
         return scores
     steps = learned.within(scheme)
     between = steps.between.astype(np.float64)
+    # In logarithms and double precision: products of many small probabilities would vanish.
     ahead, behind = np.zeros(scores.shape), np.zeros(scores.shape)
     ahead[0] = steps.first + scores[0]
     behind[-1] = steps.last

@@ -132,9 +132,9 @@ class Masking:
         if len(known) and not chosen.any():
             chosen[known[generator.integers(len(known))]] = True
         fate = generator.random(len(ids))
-        other = generator.integers(self.vocabulary, size=len(ids))
+        replacements = generator.integers(self.vocabulary, size=len(ids))
         hidden = np.where(chosen & (fate < self.mask), self.token, ids)
-        hidden = np.where(chosen & (fate >= self.mask) & (fate < self.mask + self.random), other, hidden)
+        hidden = np.where(chosen & (fate >= self.mask) & (fate < self.mask + self.random), replacements, hidden)
         return hidden.astype(np.int32), np.where(chosen, ids, MASKED).astype(np.int32)
 
 
@@ -160,7 +160,11 @@ class Example:
     @property
     def empty(self) -> bool:
         """Whether heads that label words have nothing but their first label here."""
-        words = [one.values for one in self.labels.values() if one.unit in ("word", "token") and one.values.ndim == 1]
+        words = [
+            target.values
+            for target in self.labels.values()
+            if target.unit in ("word", "token") and target.values.ndim == 1
+        ]
         return bool(words) and not any(values.any() for values in words)
 
 
@@ -181,9 +185,11 @@ def make(
         made.counts["documents"] += 1
         inputs = list(task.inputs(document, remembered, limit=limit, counts=made.counts))
         targets = task.targets(document, inputs, counts=made.counts)
-        others = {one.name: one.targets(document, inputs, counts=Counter()) for one in also}
+        others = {other.name: other.targets(document, inputs, counts=Counter()) for other in also}
         for place, (row, target) in enumerate(zip(inputs, targets, strict=True)):
-            labels = {name: found for name, all_ in others.items() if isinstance(found := all_[place], Labels)}
+            labels = {
+                name: also_there for name, all_ in others.items() if isinstance(also_there := all_[place], Labels)
+            }
             masking = target if isinstance(target, Masking) else None
             if isinstance(target, Labels):
                 labels = {task.name: target, **labels}

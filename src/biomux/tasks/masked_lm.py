@@ -64,7 +64,7 @@ class MaskedWords:
     def masking(self, tokenizer: Tokenizer) -> Masking:
         """How tokens are hidden with this vocabulary."""
         token = next(
-            (found for name in ("[MASK]", "<mask>") if (found := tokenizer.token_to_id(name)) is not None), None
+            (number for name in ("[MASK]", "<mask>") if (number := tokenizer.token_to_id(name)) is not None), None
         )
         if token is None:
             raise TrainingError("BX401", "the tokenizer has no mask token", hint="use an encoder's own tokenizer")
@@ -76,9 +76,9 @@ class MaskedWords:
         """The windows with tokens hidden, by a lot that the text alone decides; the note is how, and what was there."""
         masking = self.masking(tokenizer)
         generator = np.random.default_rng(zlib.crc32(document.text.encode()))
-        for one in text_inputs.Texts().inputs(document, tokenizer, limit=limit, counts=counts):
-            hidden, wanted = masking.apply(one.tokens.ids, generator, first=one.tokens.first)
-            yield replace(one, hidden=hidden, note=(masking, wanted))
+        for input_ in text_inputs.Texts().inputs(document, tokenizer, limit=limit, counts=counts):
+            hidden, wanted = masking.apply(input_.tokens.ids, generator, first=input_.tokens.first)
+            yield replace(input_, hidden=hidden, note=(masking, wanted))
 
     def targets(
         self,
@@ -88,7 +88,7 @@ class MaskedWords:
         counts: Counter[str],  # noqa: ARG002
     ) -> list[Masking]:
         """What is hidden is decided anew whenever a text is read."""
-        return [one.note[0] for one in inputs]
+        return [input_.note[0] for input_ in inputs]
 
     def bare(self, document: Document) -> Document:
         """The document as it is."""
@@ -99,8 +99,8 @@ class MaskedWords:
     ) -> Document:
         """The document with two labels: how many tokens were asked, and how many of them were guessed."""
         asked = right = 0
-        for one, rows in zip(inputs, outputs, strict=True):
-            wanted = one.note[1]
+        for input_, rows in zip(inputs, outputs, strict=True):
+            wanted = input_.note[1]
             known = wanted != MASKED
             asked += int(known.sum())
             right += int((rows[known].argmax(axis=1) == wanted[known]).sum())
@@ -113,7 +113,9 @@ class MaskedWords:
         """The share of hidden tokens that were guessed."""
         rows = []
         for document in predicted:
-            own = [label for label in document.labels if label.head == self.name]
-            rows.append([sum(one.value or 0 for one in own if one.name == name) for name in ("right", "asked")])
-        found = Evaluation.of_rows("accuracy", "mean", predicted, rows)
-        return replace(found, figures={**found.figures, "asked": float(sum(asked for _, asked in rows))})
+            labels = [label for label in document.labels if label.head == self.name]
+            rows.append(
+                [sum(label.value or 0 for label in labels if label.name == name) for name in ("right", "asked")]
+            )
+        evaluation = Evaluation.of_rows("accuracy", "mean", predicted, rows)
+        return replace(evaluation, figures={**evaluation.figures, "asked": float(sum(asked for _, asked in rows))})

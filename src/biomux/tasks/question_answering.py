@@ -72,28 +72,28 @@ class Answers:
     def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels | None]:
         """The place of the answer in each window of a question that has an answer with a place, or none at all."""
         held: set[str] = set()
-        found: list[Labels | None] = []
-        for one in inputs:
-            question: Question = one.note
+        targets: list[Labels | None] = []
+        for input_ in inputs:
+            question: Question = input_.note
             placed = [answer for answer in question.answers if answer.start is not None]
-            place = _place(one.tokens, placed)
+            place = _place(input_.tokens, placed)
             if place is not None:
                 held.add(question.id)
             elif question.answers and not placed:
-                found.append(None)
+                targets.append(None)
                 continue
-            elif not self._lucky(document, question, one):
+            elif not self._lucky(document, question, input_):
                 counts["windows without an answer left out"] += 1
-                found.append(None)
+                targets.append(None)
                 continue
-            found.append(Labels("answer", np.array(place or (-1, -1), dtype=np.int32)))
+            targets.append(Labels("answer", np.array(place or (-1, -1), dtype=np.int32)))
         for question in document.questions:
             counts["questions"] += 1
-            if question.answers and all(one.start is None for one in question.answers):
+            if question.answers and all(answer.start is None for answer in question.answers):
                 counts["questions whose answers have no place"] += 1
             elif question.answers and question.id not in held:
                 counts["questions whose answer no window holds"] += 1
-        return found
+        return targets
 
     def _lucky(self, document: Document, question: Question, read: ModelInput) -> bool:
         if self.others >= 1:
@@ -128,24 +128,25 @@ class Answers:
         self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with each question's best answers, the best first; none where that is allowed and likelier."""
-        found: dict[str, dict[str, Answer]] = {}
-        for one, rows in zip(inputs, outputs, strict=True):
-            kept = found.setdefault(one.note.id, {})
-            for first, last, margin in self._best(one, rows):
-                start, end = int(one.tokens.starts[first]), int(one.tokens.ends[last])
+        by_question: dict[str, dict[str, Answer]] = {}
+        for input_, rows in zip(inputs, outputs, strict=True):
+            by_text = by_question.setdefault(input_.note.id, {})
+            for first, last, margin in self._best(input_, rows):
+                start, end = int(input_.tokens.starts[first]), int(input_.tokens.ends[last])
                 text = document.text[start:end]
                 score = float(sigmoid(np.array(margin, dtype=np.float32)))
-                if text.casefold() not in kept or (kept[text.casefold()].score or 0.0) < score:
-                    kept[text.casefold()] = Answer(text, start, end, score=score, head=self.name)
+                if text.casefold() not in by_text or (by_text[text.casefold()].score or 0.0) < score:
+                    by_text[text.casefold()] = Answer(text, start, end, score=score, head=self.name)
         questions = []
         for question in document.questions:
             ranked = sorted(
-                found.get(question.id, {}).values(), key=lambda one: (-(one.score or 0.0), one.start, one.end)
+                by_question.get(question.id, {}).values(),
+                key=lambda answer: (-(answer.score or 0.0), answer.start, answer.end),
             )
             none = self.may_be_none and (not ranked or (ranked[0].score or 0.0) < 0.5)
-            given = () if none else tuple(ranked[: self.best])
+            best = () if none else tuple(ranked[: self.best])
             questions.append(
-                replace(question, answers=(*question.answers, *given), impossible=question.impossible or none)
+                replace(question, answers=(*question.answers, *best), impossible=question.impossible or none)
             )
         return replace(document, questions=tuple(questions))
 
@@ -168,23 +169,26 @@ class Answers:
         from biomux.scoring.answers import AnswerScores, score_answers
 
         each = []
-        for left, right in zip(gold, predicted, strict=True):
-            given = {question.id: question for question in right.questions}
+        for gold_document, predicted_document in zip(gold, predicted, strict=True):
+            asked = {question.id: question for question in predicted_document.questions}
             each.append(
                 score_answers(
                     (
-                        [one.text for one in question.answers],
-                        [one.text for one in given[question.id].answers if one.head == self.name],
+                        [answer.text for answer in question.answers],
+                        [answer.text for answer in asked[question.id].answers if answer.head == self.name],
                     )
-                    for question in left.questions
+                    for question in gold_document.questions
                 )
             )
         whole = sum(each, AnswerScores())
         return Evaluation(
             "f1",
             {name: getattr(whole, name).value for name in FIGURES},
-            rows_of("mean", gold, [(one.f1.value * one.f1.number, one.f1.number) for one in each]),
-            [{"values": {name: getattr(one, name).value for name in FIGURES}} if one.questions else {} for one in each],
+            rows_of("mean", gold, [(scores.f1.value * scores.f1.number, scores.f1.number) for scores in each]),
+            [
+                {"values": {name: getattr(scores, name).value for name in FIGURES}} if scores.questions else {}
+                for scores in each
+            ],
             {"answers": {"questions": whole.questions, **whole.to_json()}},
             scored=whole.questions,
         )

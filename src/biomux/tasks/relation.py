@@ -90,8 +90,10 @@ class Relations:
         documents = list(documents)
         negative = settings.get("negative", "none")
         settings.setdefault("between", "concepts" if concepts.are_linked(documents) else "mentions")
-        found = types or sorted({one.type for document in documents for one in document.relations} - {negative})
-        if not found:
+        relation_types = types or sorted(
+            {relation.type for document in documents for relation in document.relations} - {negative}
+        )
+        if not relation_types:
             raise TrainingError(
                 "BX404", f"the training documents of {name!r} have no relation", hint="check its corpus and split"
             )
@@ -99,11 +101,11 @@ class Relations:
             raise ValueError(f"distance must be 0 sentences or more, got {settings['distance']}")
         return cls(
             name,
-            tuple(found),
+            tuple(relation_types),
             first=_several(first),
             second=_several(second),
             tags=tuple((tags or {}).items()),
-            entities=tuple((entity, _several(own)) for entity, own in (entities or {}).items()),
+            entities=tuple((entity, _several(types_meant)) for entity, types_meant in (entities or {}).items()),
             **settings,
         )
 
@@ -144,14 +146,14 @@ class Relations:
         self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
     ) -> Iterator[ModelInput]:
         """The sentences to read; the note is the pairs that each asks about."""
-        found = list(self._pairs(document, counts))
+        by_part = list(self._pairs(document, counts))
         if self.variant == "one-pass":
-            tokens = text_tokens.split(tokenizer, document.text, [part for part, _ in found])
-            for number, ((part, pairs), read) in enumerate(zip(found, tokens, strict=True)):
+            tokens = text_tokens.split(tokenizer, document.text, [part for part, _ in by_part])
+            for number, ((part, pairs), read) in enumerate(zip(by_part, tokens, strict=True)):
                 windows = text_inputs.cut_to_windows(read, part, number, limit=limit)
                 yield from _with_pairs(windows, pairs, counts)
             return
-        every = ((part, pair) for part, pairs in found for pair in pairs)
+        every = ((part, pair) for part, pairs in by_part for pair in pairs)
         for number, (part, pair) in enumerate(every):
             text, place = self._rewritten(document, part, pair)
             read = text_tokens.split(tokenizer, text, [(0, len(text))])[0]
@@ -164,25 +166,29 @@ class Relations:
         """The relation of each pair, or none."""
         gold = self._gold(document, counts)
         asked: set[Ends] = set()
-        found = []
-        for one in inputs:
-            carried = [concepts.carried(pair) & gold.keys() for pair in one.note]
+        targets = []
+        for input_ in inputs:
+            carried = [concepts.carried(pair) & gold.keys() for pair in input_.note]
             names = [
                 min((gold[ends] for ends in each), key=self.labels.index, default=self.negative) for each in carried
             ]
             asked.update(*carried)
             counts["pairs"] += len(names)
             counts["pairs with a relation"] += sum(name != self.negative for name in names)
-            found.append(Labels(self.unit, np.array([self.labels.index(name) for name in names], dtype=np.int32)))
+            targets.append(Labels(self.unit, np.array([self.labels.index(name) for name in names], dtype=np.int32)))
         _count_unasked(document, gold.keys() - asked, counts)
-        return found
+        return targets
 
     def _pairs(self, document: Document, counts: Counter[str]) -> Iterator[tuple[Range, list[Pair]]]:
         """The pairs of each sentence, or of sentences near each other, that have any: (first, second) by type, by place where both types fit both."""
         parts, inside = self._by_sentence(document, counts)
         for here, part in enumerate(parts):
             for there in range(here, min(here + self.distance + 1, len(parts))):
-                pairs = [pair for one in self._candidates(inside[here], inside[there]) if (pair := self._ordered(*one))]
+                pairs = [
+                    pair
+                    for candidate in self._candidates(inside[here], inside[there])
+                    if (pair := self._ordered(*candidate))
+                ]
                 if pairs:
                     yield (part[0], parts[there][1]), pairs
         counts["pairs of mentions too far apart"] += self._far_apart(inside)
@@ -194,7 +200,7 @@ class Relations:
     def _by_sentence(self, document: Document, counts: Counter[str]) -> tuple[Sequence[Range], list[list[Span]]]:
         """The sentences, and the mentions in each that may be arguments."""
         parts = sentences.of(document)
-        usable = [span for span in dict.fromkeys(document.spans) if any(self._fits(span, one) for one in self._ends)]
+        usable = [span for span in dict.fromkeys(document.spans) if any(self._fits(span, end) for end in self._ends)]
         inside: list[list[Span]] = [[] for _ in parts]
         at = 0
         for span in sorted(usable, key=lambda span: (span.start, span.end, span.type, span.id or "")):
@@ -210,10 +216,14 @@ class Relations:
         if left is not right:
             yield from product(left, right)
             return
-        for at, one in enumerate(left):
-            for other in left[at + 1 :]:
-                if (one.start, one.end, self.entity(one.type)) != (other.start, other.end, self.entity(other.type)):
-                    yield one, other
+        for at, first in enumerate(left):
+            for second in left[at + 1 :]:
+                if (first.start, first.end, self.entity(first.type)) != (
+                    second.start,
+                    second.end,
+                    self.entity(second.type),
+                ):
+                    yield first, second
 
     def _ordered(self, left: Span, right: Span) -> Pair | None:
         """The pair as it is asked about; None if its types do not fit, or there is nothing to say of its concepts."""
@@ -225,7 +235,7 @@ class Relations:
 
     def _far_apart(self, inside: Sequence[Sequence[Span]]) -> int:
         """How many pairs of mentions of the right types stand in sentences too far apart to be asked about."""
-        fits = [[tuple(self._fits(one, end) for end in self._ends) for one in each] for each in inside]
+        fits = [[tuple(self._fits(span, end) for end in self._ends) for span in each] for each in inside]
         numbers = np.array(
             [[each.count(kind) for kind in ((True, False), (False, True), (True, True))] for each in fits]
         )
@@ -242,7 +252,7 @@ class Relations:
         return self.first, self.second
 
     def _fits(self, span: Span, types: tuple[str, ...]) -> bool:
-        return not types or self.entity(span.type) in {self.entity(one) for one in types}
+        return not types or self.entity(span.type) in {self.entity(type_) for type_ in types}
 
     def _said_of(self, pair: Pair) -> set[Link]:
         return concepts.links_of_pair(pair, concepts=self.between == "concepts", entity=self.entity)
@@ -279,7 +289,7 @@ class Relations:
         if self.variant == "replace":
             if pair[0].overlaps(pair[1]):
                 tag = "-".join(self._word(span.type).upper() for span in pair)
-                return [(min(one.start for one in pair), max(one.end for one in pair), f"@{tag}$")]
+                return [(min(span.start for span in pair), max(span.end for span in pair), f"@{tag}$")]
             return sorted((span.start, span.end, self.tag(span.type)) for span in pair)
         edits = []
         for span, outer, inner in ((pair[0], "@", "*"), (pair[1], "#", "^")):
@@ -296,14 +306,14 @@ class Relations:
     ) -> Document:
         """The document with the relations that are more likely than none; mentions without an id get one."""
         added: dict[Pair, tuple[int, float]] = {}
-        for one, rows in zip(inputs, outputs, strict=True):
-            for pair, row in zip(one.note, softmax(rows), strict=True):
+        for input_, rows in zip(inputs, outputs, strict=True):
+            for pair, row in zip(input_.note, softmax(rows), strict=True):
                 if best := int(row.argmax()):
                     added[pair] = best, float(row[best])
         if not added:
             return document
         named, ids = _with_ids(document)
-        said = [
+        relations = [
             Relation(
                 self.labels[best],
                 (Argument("Arg1", ids[pair[0]]), Argument("Arg2", ids[pair[1]])),
@@ -312,7 +322,7 @@ class Relations:
             )
             for pair, (best, score) in added.items()
         ]
-        return replace(named, relations=(*document.relations, *said))
+        return replace(named, relations=(*document.relations, *relations))
 
     def evaluate(self, gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:
         """Micro- and macro-F1 over the types (macro: those that either side has), by the mentions' places and types, or by concepts.
@@ -322,25 +332,31 @@ class Relations:
         """
         tallies = {"candidates": CountTally(), "undirected": CountTally()}
         number, counts, left_out, unasked = 0, [], Counter[str](), Counter[str]()
-        for left, right in zip(gold, predicted, strict=True):
-            asked = {link for _, pairs in self._pairs(left, unasked) for pair in pairs for link in self._said_of(pair)}
+        for gold_document, predicted_document in zip(gold, predicted, strict=True):
+            asked = {
+                link
+                for _, pairs in self._pairs(gold_document, unasked)
+                for pair in pairs
+                for link in self._said_of(pair)
+            }
             number += len(asked)
             sides = [
                 [(type_, tuple(sorted(ends, key=repr)), ends in asked) for ends, type_ in self._links(document, head)]
-                for document, head in ((left, None), (right, self.name))
+                for document, head in ((gold_document, None), (predicted_document, self.name))
             ]
-            found = {}
+            document_counts = {}
             for name, tally in tallies.items():
-                kept = [{one[:2] for one in side if name == "undirected" or one[2]} for side in sides]
-                found[name] = relations.count(*kept)
-                tally.add(found[name])
-            counts.append({"counts": found})
+                links = [{link[:2] for link in side if name == "undirected" or link[2]} for side in sides]
+                document_counts[name] = relations.count(*links)
+                tally.add(document_counts[name])
+            counts.append({"counts": document_counts})
             left_out["relations of other types"] += sum(
-                one.type not in self.types and one.type != self.negative for one in left.relations
+                relation.type not in self.types and relation.type != self.negative
+                for relation in gold_document.relations
             )
         tables = {name: tally.table(len(gold)) for name, tally in tallies.items()}
         whole = tables["undirected"]
-        rows = [np.sum([(0, 0, 0), *one["counts"]["undirected"].values()], axis=0) for one in counts]
+        rows = [np.sum([(0, 0, 0), *row["counts"]["undirected"].values()], axis=0) for row in counts]
         return Evaluation(
             "f1",
             {"f1": whole.f1, "precision": whole.precision, "recall": whole.recall, "macro_f1": whole.macro.f1},
@@ -350,7 +366,7 @@ class Relations:
                 "relations": {
                     "pairs": number,
                     "pairs_too_far_apart": unasked["pairs of mentions too far apart"],
-                    "matchings": {name: one.to_json() for name, one in tables.items()},
+                    "matchings": {name: table.to_json() for name, table in tables.items()},
                 }
             },
             left_out,
@@ -359,15 +375,15 @@ class Relations:
 
     def _links(self, document: Document, head: str | None) -> set[tuple[Link, str]]:
         """What the relations of a head, or the gold ones, say about mentions or concepts."""
-        mine = (one for one in document.relations if one.head == head and one.type in self.types)
+        mine = (relation for relation in document.relations if relation.head == head and relation.type in self.types)
         return concepts.links_of(document, mine, concepts=self.between == "concepts", entity=self.entity)
 
 
 @cache
 def _entity_types(first: tuple[str, ...], second: tuple[str, ...], entities: Entities) -> dict[str, str]:
     """A mention's type, without case, → the entity type that it means."""
-    found = {own.casefold(): entity for entity, every in entities for own in (entity, *every)}
-    return {one.casefold(): one for one in (*second, *first) if one.casefold() not in found} | found
+    by_type = {type_.casefold(): entity for entity, every in entities for type_ in (entity, *every)}
+    return {type_.casefold(): type_ for type_ in (*second, *first) if type_.casefold() not in by_type} | by_type
 
 
 def _several(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -385,18 +401,18 @@ def _count_unasked(document: Document, unasked: Iterable[Ends], counts: Counter[
 def _with_pairs(windows: Sequence[ModelInput], pairs: Sequence[Pair], counts: Counter[str]) -> Iterator[ModelInput]:
     """The windows of a sentence, each with the pairs that it holds and that none before it did."""
     waiting = list(pairs)
-    for one in windows:
-        asked, left, places = [], [], []
+    for window in windows:
+        asked, unplaced, places = [], [], []
         for pair in waiting:
-            edges = [edge for span in pair for edge in _words(one.tokens, span)]
+            edges = [edge for span in pair for edge in _words(window.tokens, span)]
             if -1 in edges:
-                left.append(pair)
+                unplaced.append(pair)
             else:
                 asked.append(pair)
                 places.append(edges)
-        waiting = left
+        waiting = unplaced
         if asked:
-            yield replace(one, pairs=np.array(places, dtype=np.int32), note=asked)
+            yield replace(window, pairs=np.array(places, dtype=np.int32), note=asked)
     counts["pairs farther apart than the limit"] += len(waiting)
 
 

@@ -73,7 +73,7 @@ class Similarity:
         return [None if value is None else Labels("window", np.array([value], dtype=np.float32)) for _ in inputs]
 
     def _value(self, document: Document, head: str | None) -> float | None:
-        return next((one.value for one in document.labels if one.name == self.label and one.head == head), None)
+        return next((label.value for label in document.labels if label.name == self.label and label.head == head), None)
 
     def bare(self, document: Document) -> Document:
         """The document without labels."""
@@ -95,12 +95,21 @@ class Similarity:
         from biomux.scoring.numbers import score_numbers
 
         both = [
-            (self._value(left, None), self._value(right, self.name))
-            for left, right in zip(gold, predicted, strict=True)
+            (self._value(gold_document, None), self._value(predicted_document, self.name))
+            for gold_document, predicted_document in zip(gold, predicted, strict=True)
         ]
-        known = [(left, right) for left, right in both if left is not None and right is not None]
-        scores = score_numbers([left for left, _ in known], [right for _, right in known])
-        rows = [[0.0] * 6 if left is None or right is None else numbers(left, right) for left, right in both]
+        known = [
+            (gold_value, predicted_value)
+            for gold_value, predicted_value in both
+            if gold_value is not None and predicted_value is not None
+        ]
+        scores = score_numbers(
+            [gold_value for gold_value, _ in known], [predicted_value for _, predicted_value in known]
+        )
+        rows = [
+            [0.0] * 6 if gold_value is None or predicted_value is None else numbers(gold_value, predicted_value)
+            for gold_value, predicted_value in both
+        ]
         return Evaluation(
             "pearson",
             {"pearson": scores.pearson, "spearman": scores.spearman, "mse": scores.mse},

@@ -22,5 +22,5 @@ def softmax(logits: NDArray[np.float32], temperature: float = 1.0) -> NDArray[np
 
 def sigmoid(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     """The probability of each number by itself."""
-    found: NDArray[np.float32] = 0.5 * (1 + np.tanh(0.5 * logits))
-    return found
+    probabilities: NDArray[np.float32] = 0.5 * (1 + np.tanh(0.5 * logits))
+    return probabilities

@@ -75,12 +75,12 @@ class Tagging:
         cls, name: str, documents: Iterable[Document], *, types: tuple[str, ...] | None = None, **settings: Any
     ) -> Tagging:
         """The task of these types, or of all that the documents have."""
-        found = types or types_in([span for document in documents for span in document.spans])
-        if not found:
+        types_found = types or types_in([span for document in documents for span in document.spans])
+        if not types_found:
             raise TrainingError(
                 "BX404", f"the training documents of {name!r} have no mention", hint="check its corpus and split"
             )
-        return cls(name, tuple(found), **settings)
+        return cls(name, tuple(types_found), **settings)
 
     @property
     def unit(self) -> Literal["word"]:
@@ -112,15 +112,15 @@ class Tagging:
     def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels]:
         """The tags. In a long sentence each word is learned once: in the window whose core it is in; elsewhere it is context."""
         counts["mentions"] += len(document.spans)
-        counts["mentions cut by a sentence end"] += _cut(document, [one.part for one in inputs])
+        counts["mentions cut by a sentence end"] += _cut(document, [input_.part for input_ in inputs])
         tags = self.tags(document, inputs, counts=counts)
-        return [self._learned(own, one.tokens) for one, (_, own) in zip(inputs, tags, strict=True)]
+        return [self._learned(learned, input_.tokens) for input_, (_, learned) in zip(inputs, tags, strict=True)]
 
     def tags(
         self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         """The tags of each input's words: all, and those that are its own, MASKED where another window's are."""
-        for _, group in groupby(inputs, key=lambda one: one.number):
+        for _, group in groupby(inputs, key=lambda window: window.number):
             windows = list(group)
             tokens = windows[0].tokens if windows[0].cut is None else windows[0].cut.whole
             start, end = windows[0].part
@@ -130,12 +130,12 @@ class Tagging:
             encoded = self.encode(inside, tokens)
             for reason, number in encoded.dropped.items():
                 counts[f"mentions {reason}"] += number
-            for one in windows:
-                seen = encoded.labels if one.cut is None else encoded.labels[one.cut.words]
-                own = np.ones(len(seen), dtype=bool) if one.cut is None else one.cut.own
-                if (start, end) != one.part:  # a stretch, of which other stretches have the margins
-                    own &= (one.tokens.starts >= one.part[0]) & (one.tokens.starts < one.part[1])
-                yield seen, np.where(own, seen, MASKED).astype(np.int32)
+            for window in windows:
+                seen = encoded.labels if window.cut is None else encoded.labels[window.cut.words]
+                learned = np.ones(len(seen), dtype=bool) if window.cut is None else window.cut.own
+                if (start, end) != window.part:  # a stretch, of which other stretches have the margins
+                    learned &= (window.tokens.starts >= window.part[0]) & (window.tokens.starts < window.part[1])
+                yield seen, np.where(learned, seen, MASKED).astype(np.int32)
 
     def _learned(self, tags: NDArray[np.int32], tokens: Tokens) -> Labels:
         if self.learns == "first":
@@ -159,6 +159,7 @@ class Tagging:
         dropped: Counter[str] = Counter()
         taken = np.zeros(tokens.words, dtype=bool)
         stride = 2 if self.scheme == "bio" else 4
+        # Longest first: a word has one label, so of two mentions that overlap the longer one is learned.
         for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
             if span.type not in self.types:
                 continue
@@ -173,7 +174,7 @@ class Tagging:
             if tokens.starts[begin] != span.start or tokens.ends[end - 1] != span.end:
                 dropped["widened to whole words"] += 1
             taken[begin:end] = True
-            base = 1 + stride * self.types.index(span.type)
+            base = 1 + stride * self.types.index(span.type)  # 0 is O; then B, I (and E, S) of each type
             labels[begin:end] = base + 1
             labels[begin] = base
             if self.scheme == "bioes":
@@ -186,10 +187,10 @@ class Tagging:
         self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]
     ) -> Document:
         """The document with the mentions of each sentence."""
-        found: list[Span] = []
+        spans: list[Span] = []
         for _, group in groupby(zip(inputs, outputs, strict=True), key=lambda pair: pair[0].number):
-            found += self.mentions(document.text, *zip(*group, strict=True))
-        return replace(document, spans=(*document.spans, *found)) if found else document
+            spans += self.mentions(document.text, *zip(*group, strict=True))
+        return replace(document, spans=(*document.spans, *spans)) if spans else document
 
     def mentions(self, text: str, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]) -> list[Span]:
         """The mentions of a sentence; of one stretch of a very long one those that begin in its core."""
@@ -233,33 +234,36 @@ class Tagging:
         if not len(tagged):
             return {}
         stride = 2 if self.scheme == "bio" else 4
-        own = tags[tagged]
-        opens = own % stride == 1
+        labels = tags[tagged]
+        # Labels count up in blocks of `stride` a type, so the remainder tells the prefix: B leaves 1, and S, the last of a block of four, leaves 0.
+        opens = labels % stride == 1
         if stride == 4:
-            opens |= own % stride == 0  # S-
+            opens |= labels % stride == 0
         first = np.flatnonzero(opens)  # a valid sequence has no word inside an entity that none opens
+        # The weakest tag decides: one doubtful word makes the whole mention doubtful.
         least = np.minimum.reduceat(scores, first)
         lengths = np.diff(np.append(first, len(tagged)))
         begins = tagged[first]
         rows = np.searchsorted(ends, begins, side="right")
         begins -= (ends - words)[rows]
-        types = (own[first] - 1) // stride
-        found: dict[int, list[WordSpan]] = {}
+        types = (labels[first] - 1) // stride
+        by_row: dict[int, list[WordSpan]] = {}
         columns = (rows, begins, begins + lengths, types, least)
         for row, begin, end, type_, score in zip(*(column.tolist() for column in columns), strict=True):
-            found.setdefault(row, []).append((begin, end, self.types[type_], score))
-        return found
+            by_row.setdefault(row, []).append((begin, end, self.types[type_], score))
+        return by_row
 
     def placed(self, text: str, tokens: Tokens, part: Range | None, spans: Sequence[WordSpan]) -> list[Span]:
         """Ranges of words as entities of the text. In a row that reads more than its part, those that begin in the part."""
-        found: list[Span] = []
+        placed: list[Span] = []
         for begin, end, type_, score in spans:
             place = balanced(text, int(tokens.starts[begin]), int(tokens.ends[end - 1]))
             if place is not None:
-                found.append(Span(*place, type_, score, self.name))
+                placed.append(Span(*place, type_, score, self.name))
+        # Neighbouring stretches both read the margin between them: only the one in whose core a mention begins may report it.
         if part is None or (tokens.starts[0] >= part[0] and tokens.ends[-1] <= part[1]):
-            return found
-        return [span for span in found if part[0] <= span.start < part[1]]
+            return placed
+        return [span for span in placed if part[0] <= span.start < part[1]]
 
 
 def invalid_rows(tags: NDArray[np.intp], ends: NDArray[np.int64], labels: int, scheme: str) -> NDArray[np.intp]:
@@ -305,15 +309,15 @@ def best_sequence(probabilities: NDArray[np.float32], scheme: str = "bio") -> ND
                 begin = min(begin, searched.pop()[0])
             opening = free if begin else first
             closing = free if end < len(tags) else last
-            found = search(scores[begin:end], between=between, first=opening, last=closing)
-            fits_left = not begin or allowed[tags[begin - 1], found[0]]
-            fits_right = end == len(tags) or allowed[found[-1], tags[end]]
+            path = search(scores[begin:end], between=between, first=opening, last=closing)
+            fits_left = not begin or allowed[tags[begin - 1], path[0]]
+            fits_right = end == len(tags) or allowed[path[-1], tags[end]]
             if fits_left and fits_right:
                 break
             begin = begin if fits_left else max(0, begin - more)
             end = end if fits_right else min(len(tags), end + more)
             more *= 2
-        tags[begin:end] = found
+        tags[begin:end] = path
         searched.append((begin, end))
     return tags
 
@@ -331,17 +335,17 @@ def transitions(labels: int, scheme: str) -> tuple[NDArray[np.bool_], NDArray[np
     """Which label may follow which; which may come first; which last."""
     if (labels, scheme) not in _TABLES:
         names = Tagging("", tuple(map(str, range((labels - 1) // (2 if scheme == "bio" else 4)))), scheme).labels  # type: ignore[arg-type]
-        allowed = np.array([[_may_follow(left, right, scheme) for right in names] for left in names])
+        allowed = np.array([[_may_follow(before, after, scheme) for after in names] for before in names])
         start = np.array([_may_follow("O", name, scheme) for name in names])
         stop = np.array([_may_follow(name, "O", scheme) for name in names])
         _TABLES[labels, scheme] = allowed, start, stop
     return _TABLES[labels, scheme]
 
 
-def _may_follow(left: str, right: str, scheme: str) -> bool:
-    open_before = left[0] in ("BI" if scheme == "bioes" else "")
-    if right[0] in "IE":
-        return left[0] in "BI" and left[1:] == right[1:]
+def _may_follow(before: str, after: str, scheme: str) -> bool:
+    open_before = before[0] in ("BI" if scheme == "bioes" else "")
+    if after[0] in "IE":
+        return before[0] in "BI" and before[1:] == after[1:]
     return not open_before
 
 
@@ -350,9 +354,10 @@ def strict_spans(gold: Sequence[Document], predicted: Sequence[Document]) -> Eva
     from biomux.scoring.spans import count
 
     counts = [
-        {"counts": count(left, right, matchings=("strict",))} for left, right in zip(gold, predicted, strict=True)
+        {"counts": count(gold_document, predicted_document, matchings=("strict",))}
+        for gold_document, predicted_document in zip(gold, predicted, strict=True)
     ]
-    rows = [np.sum([(0, 0, 0), *one["counts"]["strict"].values()], axis=0) for one in counts]
+    rows = [np.sum([(0, 0, 0), *row["counts"]["strict"].values()], axis=0) for row in counts]
     whole = Counts(*map(int, np.sum([(0, 0, 0), *rows], axis=0)))
     figures = {"f1": whole.f1, "precision": whole.precision, "recall": whole.recall}
     return Evaluation("f1", figures, rows_of("f1", gold, rows), counts, scored=whole.tp + whole.fp + whole.fn)

@@ -67,15 +67,15 @@ class Evaluation:
     @property
     def value(self) -> float:
         """The main figure; 0 where it is not defined."""
-        found = self.figures[self.main]
-        return 0.0 if math.isnan(found) else found
+        figure = self.figures[self.main]
+        return 0.0 if math.isnan(figure) else figure
 
     def to_json(self) -> dict[str, Any]:
         """What `scores.json` says of the task: its tables, the main figure and how rows give it, what was left out."""
         kind, classes = (None, ()) if self.rows is None else (self.rows.figure, self.rows.classes)
         main = {"metric": self.main, "value": self.value, "rows": kind, "classes": list(classes)}
-        left = {what: number for what, number in self.left_out.items() if number}
-        return {**self.tables, "main": main, **({"left_out": left} if left else {})}
+        left_out = {reason: number for reason, number in self.left_out.items() if number}
+        return {**self.tables, "main": main, **({"left_out": left_out} if left_out else {})}
 
     def document_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """The rows of `counts.jsonl`, one for each of the documents that were scored."""

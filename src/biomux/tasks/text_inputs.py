@@ -39,8 +39,10 @@ class Sentences:
         ranges = self.parts(document)
         counts["sentences"] += len(ranges)
         for first, group in _groups(list(stretches.of(ranges))):
-            found = text_tokens.split(tokenizer, document.text, [(one.start, one.end) for one in group])
-            for number, (stretch, tokens) in enumerate(zip(group, found, strict=True), start=first):
+            tokens_of_parts = text_tokens.split(
+                tokenizer, document.text, [(stretch.start, stretch.end) for stretch in group]
+            )
+            for number, (stretch, tokens) in enumerate(zip(group, tokens_of_parts, strict=True), start=first):
                 part = stretch.core_start, stretch.core_end
                 made = cut_to_windows(tokens, part, number, limit=limit)
                 counts["windows of long sentences"] += len(made) if len(made) > 1 else 0
@@ -62,14 +64,18 @@ class Texts:
     ) -> Iterator[ModelInput]:
         """The inputs of a document."""
         for number, part in enumerate(self.parts(document)):
-            found = windowed(tokenizer, document.text, part, number, limit=limit)
-            counts["texts read in windows"] += len(found) > 1
-            yield from found
+            windows = windowed(tokenizer, document.text, part, number, limit=limit)
+            counts["texts read in windows"] += len(windows) > 1
+            yield from windows
 
     def parts(self, document: Document) -> list[Range]:
         """The passages that have text, where these are read and there are any; else the whole."""
-        found = [(one.start, one.end) for one in document.passages if one.end > one.start] if self.passages else []
-        return found or [(0, len(document.text))]
+        passages = (
+            [(passage.start, passage.end) for passage in document.passages if passage.end > passage.start]
+            if self.passages
+            else []
+        )
+        return passages or [(0, len(document.text))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +86,9 @@ class TextPair:
         self, document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]
     ) -> Iterator[ModelInput]:
         """The input, shortened to the limit one token at a time from the longer side."""
-        found = pair(document, tokenizer, limit=limit, counts=counts)
-        if found is not None:
-            yield found
+        joined = pair(document, tokenizer, limit=limit, counts=counts)
+        if joined is not None:
+            yield joined
 
 
 def sentence_ranges(document: Document, longest: int | None = None) -> tuple[Range, ...]:
@@ -92,18 +98,18 @@ def sentence_ranges(document: Document, longest: int | None = None) -> tuple[Ran
     >>> sentence_ranges(Document("1", "One two three four five."), 2)
     ((0, 7), (8, 18), (19, 24))
     """
-    found = sentences.of(document)
+    ranges_known = sentences.of(document)
     if longest is None:
-        return found
+        return ranges_known
     ranges: list[Range] = []
-    for start, end in found:
+    for start, end in ranges_known:
         inner = words.split(document.text[start:end])
         if len(inner) <= longest:
             ranges.append((start, end))
             continue
         firsts = [start, *(start + inner[at][0] for at in range(longest, len(inner), longest))]
-        for left, right in zip(firsts, [*firsts[1:], end], strict=True):
-            ranges.append((left, left + len(document.text[left:right].rstrip())))
+        for begin, next_begin in zip(firsts, [*firsts[1:], end], strict=True):
+            ranges.append((begin, begin + len(document.text[begin:next_begin].rstrip())))
     return tuple(ranges)
 
 
@@ -128,20 +134,20 @@ def stitched(
     """The tokens of a sentence, and an output for each of its words: of several windows that of the window whose own the word is."""
     if inputs[0].cut is None:
         return inputs[0].tokens, outputs[0]
-    own = [rows[one.cut.own] for one, rows in zip(inputs, outputs, strict=True) if one.cut is not None]
-    return inputs[0].cut.whole, np.concatenate(own)
+    rows_owned = [rows[window.cut.own] for window, rows in zip(inputs, outputs, strict=True) if window.cut is not None]
+    return inputs[0].cut.whole, np.concatenate(rows_owned)
 
 
-def _groups(found: Sequence[stretches.Stretch]) -> Iterator[tuple[int, Sequence[stretches.Stretch]]]:
+def _groups(stretches_found: Sequence[stretches.Stretch]) -> Iterator[tuple[int, Sequence[stretches.Stretch]]]:
     """Stretches in groups of about AT_ONCE characters, each with the number of its first."""
     begin = size = 0
-    for place, stretch in enumerate(found):
+    for place, stretch in enumerate(stretches_found):
         size += stretch.end - stretch.start
         if size >= AT_ONCE:
-            yield begin, found[begin : place + 1]
+            yield begin, stretches_found[begin : place + 1]
             begin, size = place + 1, 0
-    if begin < len(found):
-        yield begin, found[begin:]
+    if begin < len(stretches_found):
+        yield begin, stretches_found[begin:]
 
 
 def pair(document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counter[str]) -> ModelInput | None:
@@ -151,11 +157,11 @@ def pair(document: Document, tokenizer: Tokenizer, *, limit: int, counts: Counte
         return None
     left = text_tokens.split(tokenizer, document.text, [(0, len(document.text))])[0]
     right = text_tokens.split(tokenizer, document.pair, [(0, len(document.pair))])[0]
-    kept = shares(len(left), len(right), limit - 1)
-    if kept != (len(left), len(right)):
+    cut_to = shares(len(left), len(right), limit - 1)
+    if cut_to != (len(left), len(right)):
         counts["pairs shortened"] += 1
-        counts["tokens cut from pairs"] += len(left) + len(right) - sum(kept)
-    return ModelInput(right.window(0, kept[1]), left.window(0, kept[0]), part=(0, len(document.text)))
+        counts["tokens cut from pairs"] += len(left) + len(right) - sum(cut_to)
+    return ModelInput(right.window(0, cut_to[1]), left.window(0, cut_to[0]), part=(0, len(document.text)))
 
 
 def shares(left: int, right: int, room: int) -> tuple[int, int]:

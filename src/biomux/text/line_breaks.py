@@ -103,6 +103,7 @@ def breaks_sentence(text: str, start: int, end: int, following: int, low: int, h
         return not unfinished
     if ITEM.match(after) and (last in ":;." or ITEM.match(line)):
         return True
+    # After a stop, the rules for stops have already decided.
     if unfinished or last in ".!?":
         return False
     whole = line_start <= start
@@ -111,6 +112,7 @@ def breaks_sentence(text: str, start: int, end: int, following: int, low: int, h
     first = after[0]
     if first.islower() or first in ",;:)]}%/=+\u2019\u201d":
         return False
+    # From here on the line must be a sentence's first: the last line of a wrapped paragraph is short too, but goes on from the one before.
     if not whole:
         return False
     if len(line) > WIDE:
@@ -118,6 +120,7 @@ def breaks_sentence(text: str, start: int, end: int, following: int, low: int, h
     width = _width(text, start, low, high)
     if width < NARROW:
         return not VERBS.intersection(line.split())
+    # Wrapped prose breaks a line where the next word no longer fits. If it would have fitted, the break was meant.
     word = FIRST_WORD.match(after)
     return len(line) + 1 + (len(word[0]) if word else 0) <= width
 

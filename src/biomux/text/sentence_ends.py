@@ -181,6 +181,7 @@ def _end_without_space(text: str, start: int, stop: int, after: int, high: int) 
 
 def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
     """Whether a stop with white space behind it ends the sentence; `following` is what comes next."""
+    # Cheap and certain rules first; each later one is only reached where those before it prove nothing.
     opening = following[0]
     if opening in CONTINUES:
         return False
@@ -198,14 +199,18 @@ def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
     if _goes_on(following):
         return False
     if not chunk or chunk[-1].isspace():
+        # A stop that stands by itself ends the sentence, except in a number without its zero: "p < .05".
         return not (opening.isdigit() and chunk.rstrip()[-1:] in {"<", ">", "=", "~", "\u2264", "\u2265"})
     words = chunk.rsplit(None, 2)
     word = words[-1].lstrip(OPENING)
+    # "1. Introduction", "A. Methods", "Fig. 2. Growth": a stop after a label at the very beginning belongs to the label.
     begins = stop - start <= SIGHT
     if begins and (LABEL.fullmatch(chunk) or (chunk[-1].isalnum() and CAPTION.fullmatch(chunk))):
         return False
+    # In "(see Fig.)" the bracket closes over the abbreviation, so its stop proves nothing about the sentence.
     closed = after > stop + 1
     lower = word.lower()
+    # An ordinary word, or an acronym, with a stop: the usual end. What comes below are short words and abbreviations.
     if len(word) > 2 and word.isalpha() and lower not in ABBREVIATIONS and word not in TITLES:
         return True
     if len(word) > 1 and word.isalpha() and word.isupper() and word not in SHOUTED:
@@ -246,6 +251,7 @@ def _goes_on(following: str) -> bool:
     if not bare:
         return False
     first = bare[0]
+    # Greek letters begin names ("α-Synuclein"), and names begin sentences.
     if not first.islower() or "\u0370" <= first <= "\u03ff":
         return False
     return not (SYMBOL.match(bare) or (following[0] == "(" and ITEM.match(following)))
@@ -256,10 +262,12 @@ def _letter_ends(letter: str, before: str, following: str) -> bool:
     if before.lstrip(OPENING).lower() + letter in {"e.g", "i.e"}:
         return False
     if letter.islower():
+        # "p. 12" is a page; "allele a." is an end.
         return not following[0].isdigit()
     match = WORD.match(following)
     if match and (match[1] in OPENERS or following.startswith(": ", match.end(1))):
         return True
+    # Serovars are capitalised but follow their genus: "S. Typhimurium".
     if match and match[1] in SEROVARS:
         return False
     if not (before.isalpha() and before.islower()) or before in BEFORE_A_NAME:

@@ -41,14 +41,14 @@ def of(document: Document) -> tuple[Range, ...]:
     """The document's own sentences if it has them; otherwise its text split, no sentence crossing the edge of a passage."""
     if document.sentences is not None:
         return document.sentences
-    found: list[Range] = []
+    ranges: list[Range] = []
     position = 0
     for passage in document.passages:
-        found += _within(document.text, position, passage.start)
-        found += _within(document.text, passage.start, passage.end)
+        ranges += _within(document.text, position, passage.start)
+        ranges += _within(document.text, passage.start, passage.end)
         position = passage.end
-    found += _within(document.text, position, len(document.text))
-    return tuple(found)
+    ranges += _within(document.text, position, len(document.text))
+    return tuple(ranges)
 
 
 def _within(text: str, low: int, high: int) -> list[Range]:

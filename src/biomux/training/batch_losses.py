@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 def positions(plan: Plan, part: LearnBatch) -> dict[str, float]:
     """How many positions of a batch each objective counts; objectives that have none are not there."""
     targets = {objective.name: _target(objective, part) for objective in plan.objectives}
-    found = {name: float(len(target.rows)) for name, target in targets.items() if target is not None}
-    return found | dict.fromkeys((objective.name for objective in plan.features), float(part.batch.mask.sum()))
+    counts = {name: float(len(target.rows)) for name, target in targets.items() if target is not None}
+    return counts | dict.fromkeys((objective.name for objective in plan.features), float(part.batch.mask.sum()))
 
 
 def of_batch(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
     """The loss of each objective that the batch has something for, summed over its positions."""
     device, plan = run.model.device, run.plan
-    found: dict[str, Tensor] = {}
-    attention = any(FEATURE_OBJECTIVES[one.loss].of == "attention" for one in plan.features)
+    losses: dict[str, Tensor] = {}
+    attention = any(FEATURE_OBJECTIVES[objective.loss].of == "attention" for objective in plan.features)
     with precision.autocast(precision.choose(run.settings.precision, device), device):
         features = run.model.features(part.batch, layers=bool(plan.features), attention=attention)
         taught = None
@@ -50,14 +50,14 @@ def of_batch(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
             else:
                 labels = torch.from_numpy(target.labels).to(device)
             if objective.source == "labels" and hasattr(head, "loss"):
-                found[objective.name] = head.loss(features, rows, labels)
+                losses[objective.name] = head.loss(features, rows, labels)
             else:
-                found[objective.name] = _measure(objective)(head(features, rows), labels, **objective.settings)
+                losses[objective.name] = _measure(objective)(head(features, rows), labels, **objective.settings)
         if taught is not None:
             present = features.mask.bool()
-            for one in plan.features:
-                found[one.name] = _between(one, features, taught, present, run.projections)
-    return found
+            for between in plan.features:
+                losses[between.name] = _between(between, features, taught, present, run.projections)
+    return losses
 
 
 def total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
@@ -69,7 +69,7 @@ def total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, fl
     heads: dict[str, float] = {}
     for objective in plan.objectives:
         heads[objective.head] = max(heads.get(objective.head, 0.0), counts.get(objective.name, 0.0))
-    own = positions(plan, part)
+    local_counts = positions(plan, part)
     parts = []
     for objective in plan.objectives:
         if objective.name not in losses:
@@ -78,10 +78,14 @@ def total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, fl
         loss = losses[objective.name] / size
         if run.weights:
             doubt = run.weights[objective.name]
-            share = own[objective.name] / counts[objective.name]
+            share = local_counts[objective.name] / counts[objective.name]
             loss = torch.exp(-doubt) * loss + 0.5 * share * doubt
         parts.append(objective.weight * loss)
-    parts += [one.weight * losses[one.name] / counts[one.name] for one in plan.features if one.name in losses]
+    parts += [
+        objective.weight * losses[objective.name] / counts[objective.name]
+        for objective in plan.features
+        if objective.name in losses
+    ]
     return torch.stack(parts).sum()
 
 
@@ -112,8 +116,8 @@ def _between(
     """A loss between a layer of the student and one of the teacher; through a projection where there is one."""
     loss = FEATURE_OBJECTIVES[objective.loss]
     if loss.of == "attention":  # the embeddings are layer 0 and read nothing: maps begin with layer 1
-        left, right = ours.attention[objective.student_layer - 1], theirs.attention[objective.teacher_layer - 1]
-        return loss.summed(left, right, present)
-    left, right = ours.layers[objective.student_layer], theirs.layers[objective.teacher_layer]  # type: ignore[index]
+        student, teacher = ours.attention[objective.student_layer - 1], theirs.attention[objective.teacher_layer - 1]
+        return loss.summed(student, teacher, present)
+    student, teacher = ours.layers[objective.student_layer], theirs.layers[objective.teacher_layer]  # type: ignore[index]
     projection = projections.get(objective.name)
-    return loss.summed(left if projection is None else projection(left), right, present)
+    return loss.summed(student if projection is None else projection(student), teacher, present)

@@ -68,7 +68,7 @@ def epoch_batches(
     size = budget, most or len(examples)
     members = _members(examples, draw, seed)
     exponent = draw.exponent_at(epoch, epochs)
-    shares = {task: len(found) ** exponent * draw.boost.get(task, 1.0) for task, found in members.items()}
+    shares = {task: len(indices) ** exponent * draw.boost.get(task, 1.0) for task, indices in members.items()}
     if draw.batches == "random-task":
         return _random_tasks(examples, members, shares, draw, size, generator)
     chosen = _draw(examples, members, shares, draw, generator)
@@ -95,8 +95,8 @@ def kept(examples: Sequence[Example], *, fraction: float, by: str, seed: int) ->
     for example in examples:
         sources.setdefault(example.task, {})[example.source if by == "sentences" else example.source[0]] = None
     chosen: set[tuple[str, Any]] = set()
-    for task, found in sources.items():
-        names = list(found)
+    for task, by_document in sources.items():
+        names = list(by_document)
         order = np.random.default_rng([seed, 40961]).permutation(len(names))
         chosen |= {(task, names[index]) for index in order[: max(1, round(fraction * len(names)))]}
     return [
@@ -122,9 +122,9 @@ def _draw(
 ) -> NDArray[np.int64]:
     scale = sum(map(len, members.values())) / sum(shares.values())
     chosen: list[int] = []
-    for task, found in sorted(members.items()):
-        some = _some_empty(examples, found, draw.keep_empty, generator)
-        passes = shares[task] * scale / len(found)
+    for task, indices in sorted(members.items()):
+        some = _some_empty(examples, indices, draw.keep_empty, generator)
+        passes = shares[task] * scale / len(indices)
         whole = int(passes)
         chosen += some * whole
         rest = round((passes - whole) * len(some))
@@ -133,13 +133,13 @@ def _draw(
 
 
 def _some_empty(
-    examples: Sequence[Example], found: list[int], share: float, generator: np.random.Generator
+    examples: Sequence[Example], indices: list[int], share: float, generator: np.random.Generator
 ) -> list[int]:
     """Those of the examples that have a mention, and a share of the others."""
     if share >= 1:
-        return found
-    keep = generator.random(len(found)) < share
-    return [index for index, lucky in zip(found, keep, strict=True) if lucky or not examples[index].empty]
+        return indices
+    keep = generator.random(len(indices)) < share
+    return [index for index, lucky in zip(indices, keep, strict=True) if lucky or not examples[index].empty]
 
 
 def _random_tasks(
@@ -207,8 +207,8 @@ def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[i
     rows: dict[str, list[NDArray[np.int64]]] = {}
     labels: dict[str, list[NDArray[Any]]] = {}
     for row, example in enumerate(read):
-        for head, found in example.labels.items():
-            places, values = _target(example, found, row * length)
+        for head, head_labels in example.labels.items():
+            places, values = _target(example, head_labels, row * length)
             rows.setdefault(head, []).append(places)
             labels.setdefault(head, []).append(values)
     targets = {

@@ -77,10 +77,10 @@ def load(
     try:
         return _load(place, model=model, optimizers=optimizers)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        said = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200]
         raise TrainingError(
             "BX406",
-            f"the checkpoint is damaged, or of another model: {type(error).__name__}: {said}",
+            f"the checkpoint is damaged, or of another model: {type(error).__name__}: {reason}",
             where=str(place),
             hint="restore the run's files, or start another run",
         ) from None
@@ -117,8 +117,8 @@ def _load(
 
 def _random_state(model: nn.Module) -> dict[str, Tensor]:
     device = next(model.parameters()).device
-    own = {"random/cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
-    return {"random/torch": torch.get_rng_state(), **own}
+    cuda = {"random/cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
+    return {"random/torch": torch.get_rng_state(), **cuda}
 
 
 def _optimizer_state(optimizers: dict[str, torch.optim.Optimizer]) -> tuple[dict[str, Tensor], dict[str, list[float]]]:
@@ -128,8 +128,8 @@ def _optimizer_state(optimizers: dict[str, torch.optim.Optimizer]) -> tuple[dict
         described = optimizer.state_dict()
         rates[name] = [float(group["lr"]) for group in described["param_groups"]]
         for index, parts in described["state"].items():
-            for part, kept in parts.items():
-                value = torch.as_tensor(kept)
+            for part, content in parts.items():
+                value = torch.as_tensor(content)
                 tensors[f"optimizer/{name}/{index}/{part}"] = (
                     value.contiguous() if value.ndim else value.reshape(()).clone()
                 )

@@ -53,15 +53,15 @@ class Processes:
             return list(values)
         summed = torch.tensor(values, dtype=torch.float64)
         distributed.all_reduce(summed)
-        found: list[float] = summed.tolist()
-        return found
+        totals: list[float] = summed.tolist()
+        return totals
 
     def totals(self, values: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:
         """The sums of named numbers over all processes, for the keys that any of them has."""
         if self.number == 1:
             return dict(values)
-        found = self.total([values.get(key, 0.0) for key in keys] + [float(key in values) for key in keys])
-        return {key: found[at] for at, key in enumerate(keys) if found[at + len(keys)]}
+        sums = self.total([values.get(key, 0.0) for key in keys] + [float(key in values) for key in keys])
+        return {key: sums[at] for at, key in enumerate(keys) if sums[at + len(keys)]}
 
     def sow(self, seed: int, step: int) -> None:
         """With several processes, give each its own random numbers in each step, so that a resumed run draws the same."""
@@ -80,17 +80,22 @@ class Processes:
         used = torch.tensor([float(parameter.grad is not None) for parameter in moving])
         distributed.all_reduce(used)
         chosen = [parameter for parameter, some in zip(moving, used.tolist(), strict=True) if some]
-        sparse = torch.tensor([float(one.grad is not None and one.grad.is_sparse) for one in chosen])
+        sparse = torch.tensor([float(parameter.grad is not None and parameter.grad.is_sparse) for parameter in chosen])
         distributed.all_reduce(sparse)
         flat = torch.cat(
-            [(torch.zeros_like(one) if one.grad is None else one.grad.to_dense()).reshape(-1).float() for one in chosen]
+            [
+                (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.to_dense())
+                .reshape(-1)
+                .float()
+                for parameter in chosen
+            ]
         )
         distributed.all_reduce(flat)
         at = 0
-        for one, rows in zip(chosen, sparse.tolist(), strict=True):
-            summed = flat[at : at + one.numel()].reshape(one.shape).to(one.dtype)
-            one.grad = summed.to_sparse(1) if rows else summed
-            at += one.numel()
+        for parameter, rows in zip(chosen, sparse.tolist(), strict=True):
+            summed = flat[at : at + parameter.numel()].reshape(parameter.shape).to(parameter.dtype)
+            parameter.grad = summed.to_sparse(1) if rows else summed
+            at += parameter.numel()
 
 
 @contextmanager

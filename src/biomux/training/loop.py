@@ -12,10 +12,12 @@ import torch
 
 from biomux.errors import TrainingError
 from biomux.recipes.run_folder import WEIGHTS
-from biomux.training import batch_losses, checkpoint, optimizers, precision, step_teacher
+from biomux.training import batch_losses, checkpoint, precision, step_teacher
 from biomux.training.batches import collate, epoch_batches
 from biomux.training.deferred_interrupt import held
 from biomux.training.distributed import Processes
+from biomux.training.optimizers import BESIDE, TABLES, of_plan
+from biomux.training.optimizers import scale as rate_scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -94,38 +96,27 @@ class LoopInputs:
 
 
 def train(run: LoopInputs) -> TrainingProgress:
-    """Train to the end, or on from the last checkpoint; Ctrl-C leaves a checkpoint to go on from."""
+    """Train to the end, from the last checkpoint if there is one. Ctrl-C leaves a checkpoint to resume from.
+
+    A resumed run must end with the same weights as one that was never stopped. So whatever decides a batch (its order, what is masked in it) follows from the seed,
+    the epoch and the step alone, and a checkpoint keeps everything else that changes: weights, optimizers, averages, random states and progress.
+    """
     settings, place = run.settings, run.folder / "checkpoints" / "last"
     torch.manual_seed(settings.seed)
     if run.plan.learned_weights:
         run.weights = {
-            one.name: torch.nn.Parameter(torch.zeros((), device=run.model.device)) for one in run.plan.objectives
+            objective.name: torch.nn.Parameter(torch.zeros((), device=run.model.device))
+            for objective in run.plan.objectives
         }
     run.projections = step_teacher.projections(run.model, run.plan, run.teacher)
-    movers = optimizers.of_plan(run.model, run.plan, settings, run.weights | run.beside)
-    rates = {name: [group["lr"] for group in mover.param_groups] for name, mover in movers.items()}
+    optimizers = of_plan(run.model, run.plan, settings, run.weights | run.beside)
+    # The schedule multiplies these; what the optimizers hold changes with every step.
+    rates = {name: [group["lr"] for group in optimizer.param_groups] for name, optimizer in optimizers.items()}
     if settings.gradient_checkpointing:
         run.model.encoder.checkpoint_gradients()
     average = _average(run)
-    found = checkpoint.find(place)
-    if found:
-        told, extra = checkpoint.load(found, model=run.model, optimizers=movers)
-        if "pieces" in told:  # as 0.1.0 called them
-            told["tokens"] = told.pop("pieces")
-        run.progress = TrainingProgress(**told)
-        with torch.no_grad():
-            for name, value in average.items():
-                value.copy_(extra[name])
-            for name, weight in run.weights.items():
-                weight.copy_(extra[f"weight/{name}"])
-            for name, parameter in run.beside.items():
-                parameter.copy_(extra[f"beside/{name}"])
-        if run.scaler and "scaler/scale" in extra:
-            state = {
-                "scale": extra["scaler/scale"].item(),
-                "_growth_tracker": int(extra["scaler/_growth_tracker"].item()),
-            }
-            run.scaler.load_state_dict(run.scaler.state_dict() | state)
+    if interrupted := checkpoint.find(place):
+        _restore(run, interrupted, optimizers, average)
     total = planned_steps(run)
     progress, window = run.progress, _Window()
     saved = time.monotonic()
@@ -136,35 +127,37 @@ def train(run: LoopInputs) -> TrainingProgress:
         _refuse_bad_weights(run)
         learned = {f"weight/{name}": weight.detach() for name, weight in run.weights.items()}
         beside = {f"beside/{name}": parameter.detach() for name, parameter in run.beside.items()}
-        extra = {**average, **learned, **beside, **_scale(run.scaler)}
-        checkpoint.save(place, model=run.model, optimizers=movers, extra=extra, progress=vars(progress))
+        extra = {**average, **learned, **beside, **_scaler_state(run.scaler)}
+        checkpoint.save(place, model=run.model, optimizers=optimizers, extra=extra, progress=vars(progress))
 
     def over() -> bool:
         return progress.done or (progress.step >= total if settings.steps else progress.epoch >= settings.epochs)
 
     def due() -> bool:
+        # A step is scored once, even if the run was stopped after scoring it.
         return run.every_steps is not None and progress.step % run.every_steps == 0 and progress.judged < progress.step
 
     def judge() -> None:
         _refuse_bad_weights(run)
         _judge(run, average)
-        run.model.train()
+        run.model.train()  # scoring switched dropout off
 
     try:
-        if due():  # stopped while it was scored
+        if due():  # the run was stopped while this step was being scored
             judge()
         while not over():
             batches = layout(run, progress.epoch)
             run.model.train()
             while progress.batch < len(batches) and not over():
                 begun = time.monotonic()
-                share = optimizers.scale(progress.step, total=total, warmup=settings.warmup, schedule=settings.schedule)
-                for name, mover in movers.items():
-                    for group, rate in zip(mover.param_groups, rates[name], strict=True):
+                share = rate_scale(progress.step, total=total, warmup=settings.warmup, schedule=settings.schedule)
+                for name, optimizer in optimizers.items():
+                    for group, rate in zip(optimizer.param_groups, rates[name], strict=True):
                         group["lr"] = rate * share
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
+                # Weights and progress change together: an interrupt waits until both have, so that no batch is learned twice or left out.
                 with held():
-                    losses, tokens = step(run, movers, chosen)
+                    losses, tokens = step(run, optimizers, chosen)
                     _follow(average, run.model, settings.ema)
                     progress.batch += len(chosen)
                     progress.step += 1
@@ -179,7 +172,7 @@ def train(run: LoopInputs) -> TrainingProgress:
                     save()
                     saved = time.monotonic()
             if progress.batch < len(batches):
-                break
+                break  # the run ends in the middle of an epoch, by steps or by patience
             last = progress.step >= total if settings.steps else progress.epoch + 1 == settings.epochs
             if run.every_steps is None and (last or (progress.epoch + 1) % run.every == 0):
                 judge()
@@ -194,6 +187,29 @@ def train(run: LoopInputs) -> TrainingProgress:
     progress.done = True
     save()
     return progress
+
+
+def _restore(
+    run: LoopInputs, interrupted: Path, optimizers: dict[str, torch.optim.Optimizer], average: Mapping[str, Tensor]
+) -> None:
+    """Bring a run to where its checkpoint was written."""
+    progress, extra = checkpoint.load(interrupted, model=run.model, optimizers=optimizers)
+    if "pieces" in progress:  # what 0.1.0 called tokens
+        progress["tokens"] = progress.pop("pieces")
+    run.progress = TrainingProgress(**progress)
+    with torch.no_grad():
+        for name, value in average.items():
+            value.copy_(extra[name])
+        for name, weight in run.weights.items():
+            weight.copy_(extra[f"weight/{name}"])
+        for name, parameter in run.beside.items():
+            parameter.copy_(extra[f"beside/{name}"])
+    if run.scaler and "scaler/scale" in extra:
+        state = {
+            "scale": extra["scaler/scale"].item(),
+            "_growth_tracker": int(extra["scaler/_growth_tracker"].item()),
+        }
+        run.scaler.load_state_dict(run.scaler.state_dict() | state)
 
 
 def layout(run: LoopInputs, epoch: int) -> Sequence[Sequence[int]]:
@@ -218,7 +234,7 @@ def planned_steps(run: LoopInputs) -> int:
 
 
 def step(
-    run: LoopInputs, movers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
+    run: LoopInputs, optimizers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
 ) -> tuple[dict[str, float], int]:
     """One update from one or several batches; gives each objective's loss per position, and the tokens read.
 
@@ -233,13 +249,14 @@ def step(
         )
         for number, members in processes.share(list(enumerate(chosen)))
     ]
-    processes.sow(run.settings.seed, progress.step)
+    processes.sow(run.settings.seed, progress.step)  # dropout of a step must not depend on what came before it
     names = run.plan.names
-    own: dict[str, float] = {}
+    local_counts: dict[str, float] = {}
     for part in parts:
         for name, number in batch_losses.positions(run.plan, part).items():
-            own[name] = own.get(name, 0) + number
-    counts = processes.totals(own, names)
+            local_counts[name] = local_counts.get(name, 0) + number
+    # Positions are counted before the first loss: each batch is divided by the positions of the whole step, over all processes.
+    counts = processes.totals(local_counts, names)
     sums: dict[str, float] = {}
     for part in parts:
         losses = batch_losses.of_batch(run, part)
@@ -249,17 +266,18 @@ def step(
             total = batch_losses.total(run, losses, counts, part)
             (run.scaler.scale(total) if run.scaler else total).backward()  # type: ignore[no-untyped-call]
     sums = processes.totals(sums, names)
+    # Checked before the optimizers move, while the weights are still good.
     for name, value in sums.items():
         if not math.isfinite(value):
             raise _not_a_number(run, f"the loss of {name!r} is {value}")
     processes.add_gradients([*run.model.parameters(), *run.weights.values(), *run.beside.values()])
     if sums:
-        chosen_movers = list(movers.values())
+        active = list(optimizers.values())
         if run.plan.optimizers == "per-task":
-            tasks = {run.examples[index].task for members in chosen for index in members}
-            tasks |= {optimizers.TABLES, optimizers.BESIDE}
-            chosen_movers = [mover for name, mover in movers.items() if name in tasks]
-        _move(run, chosen_movers, sums)
+            # With a state for each task, only those whose examples were read may move: momentum would move the others without a gradient.
+            tasks = {run.examples[index].task for members in chosen for index in members} | {TABLES, BESIDE}
+            active = [optimizer for name, optimizer in optimizers.items() if name in tasks]
+        _move(run, active, sums)
     run.model.zero_grad(set_to_none=True)
     for parameter in (*run.weights.values(), *run.beside.values()):
         parameter.grad = None
@@ -267,41 +285,41 @@ def step(
     return {name: sums[name] / counts[name] for name in sums}, int(tokens)
 
 
-def _move(run: LoopInputs, movers: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
-    """Clip the gradients, but for sparse ones, and let the optimizers go a step. In fp16 a step whose gradients overflow is left out, and the scale made smaller."""
+def _move(run: LoopInputs, active: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:
+    """Clip the gradients, except sparse ones, and step the optimizers. In fp16, a step whose gradients overflow is skipped, and the loss is scaled less from then on."""
     scaler = run.scaler
     if scaler:
-        for mover in movers:
-            scaler.unscale_(mover)
+        for optimizer in active:
+            scaler.unscale_(optimizer)  # clipping compares with the true length
     if run.settings.clip:
         moving = [*run.model.parameters(), *run.beside.values()]
-        dense = [one for one in moving if one.grad is not None and not one.grad.is_sparse]
+        dense = [parameter for parameter in moving if parameter.grad is not None and not parameter.grad.is_sparse]
         norm = float(torch.nn.utils.clip_grad_norm_(dense, run.settings.clip))
         if not math.isfinite(norm) and not scaler:
             raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} is {norm}")
-    for mover in movers:
+    for optimizer in active:
         if scaler:
-            scaler.step(mover)
+            scaler.step(optimizer)
         else:
-            mover.step()
+            optimizer.step()
     if scaler:
         scaler.update()
         if scaler.get_scale() < LEAST_SCALE:
             raise _not_a_number(run, f"the gradient of {', '.join(map(repr, heads))} overflows in fp16")
 
 
-def _scale(scaler: torch.amp.GradScaler | None) -> dict[str, Tensor]:
-    """What a checkpoint keeps of the loss's scale."""
+def _scaler_state(scaler: torch.amp.GradScaler | None) -> dict[str, Tensor]:
+    """What a checkpoint keeps of the fp16 loss scale."""
     if scaler is None:
         return {}
-    kept = scaler.state_dict()
-    return {f"scaler/{name}": torch.tensor(float(kept[name])) for name in ("scale", "_growth_tracker")}
+    state = scaler.state_dict()
+    return {f"scaler/{name}": torch.tensor(float(state[name])) for name in ("scale", "_growth_tracker")}
 
 
-def _not_a_number(run: LoopInputs, what: str) -> TrainingError:
+def _not_a_number(run: LoopInputs, problem: str) -> TrainingError:
     return TrainingError(
         "BX403",
-        f"{what} at step {run.progress.step}",
+        f"{problem} at step {run.progress.step}",
         where=str(run.folder),
         hint="lower the learning rate; the last checkpoint is intact",
     )
@@ -315,9 +333,9 @@ def _refuse_bad_weights(run: LoopInputs) -> None:
 
 
 def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
-    """Score the development data; keep the best weights; stop when nothing got better for long enough.
+    """Score the development data, keep the best weights, and stop when the score has not improved for `patience` scores.
 
-    Of equal scores the later weights are kept: where the development part is small the score stands still while the model still learns.
+    Of equal scores the later weights are kept: on a small development set the score can stay the same while the model still learns.
     """
     with _weights(run.model, average):
         score = run.evaluate()
@@ -344,8 +362,8 @@ def _follow(average: dict[str, Tensor], model: Model, decay: float) -> None:
     if average:
         names = dict(model.named_parameters())
         with torch.no_grad():
-            kept = list(average.values())
-            torch._foreach_lerp_(kept, [names[name.removeprefix("ema/")] for name in average], 1 - decay)
+            averages = list(average.values())
+            torch._foreach_lerp_(averages, [names[name.removeprefix("ema/")] for name in average], 1 - decay)
 
 
 @contextmanager
@@ -382,9 +400,9 @@ class _Window:
         self.seconds += seconds
 
     def take(self) -> dict[str, Any]:
-        told = {
-            "losses": {head: round(sum(found) / len(found), 5) for head, found in self.losses.items()},
+        report = {
+            "losses": {head: round(sum(values) / len(values), 5) for head, values in self.losses.items()},
             "tokens_per_second": round(self.tokens / max(self.seconds, 1e-9), 1),
         }
         self._empty()
-        return told
+        return report

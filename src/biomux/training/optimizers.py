@@ -54,8 +54,8 @@ def build(
         decay = settings.weight_decay if parameter.ndim > 1 else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
     described: list[dict[str, Any]] = [
-        {"params": found, "lr": rate, "weight_decay": decay}
-        for (rate, decay), found in sorted(groups.items(), key=lambda item: item[0])
+        {"params": parameters, "lr": rate, "weight_decay": decay}
+        for (rate, decay), parameters in sorted(groups.items(), key=lambda item: item[0])
     ]
     if weights:
         rate = settings.head_learning_rate or settings.learning_rate
@@ -121,5 +121,5 @@ def scale(step: int, *, total: int, warmup: float, schedule: str) -> float:
 
 
 def _depth(name: str) -> int:
-    found = _LAYER.search(name)
-    return int(found.group(1)) + 1 if found else 0
+    layer = _LAYER.search(name)
+    return int(layer.group(1)) + 1 if layer else 0

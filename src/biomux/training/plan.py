@@ -127,7 +127,7 @@ class Plan:
     @property
     def names(self) -> list[str]:
         """The names of all losses."""
-        return [*(one.name for one in self.objectives), *(one.name for one in self.features)]
+        return [*(objective.name for objective in self.objectives), *(objective.name for objective in self.features)]
 
     def moves(self, name: str) -> bool:
         """Whether the parameter of that name is trained."""

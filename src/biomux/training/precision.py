@@ -65,8 +65,8 @@ def flags() -> frozenset[str]:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return frozenset()
-    found = (line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features")))
-    return frozenset(next(found, ()))
+    listed = (line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features")))
+    return frozenset(next(listed, ()))
 
 
 def autocast(numbers: Numbers, device: torch.device) -> AbstractContextManager[object]:

@@ -33,8 +33,8 @@ class StepTeacher:
     def logits(self, head: str, features: Features, rows: Tensor) -> Tensor:
         """What the teacher's head says at these places."""
         with torch.no_grad():
-            found: Tensor = self.model.heads[head](features, rows)
-            return found
+            scores: Tensor = self.model.heads[head](features, rows)
+            return scores
 
 
 def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[str, torch.nn.Linear]:
@@ -47,21 +47,24 @@ def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[s
             "BX450", "losses between features need a teacher", where="distil", hint="name one in distil.teacher"
         )
     ours, theirs = model.encoder, teacher.model.encoder
-    for one in plan.features:
-        loss = FEATURE_OBJECTIVES[one.loss]
+    for objective in plan.features:
+        loss = FEATURE_OBJECTIVES[objective.loss]
         least = 1 if loss.of == "attention" else 0
-        for who, encoder, layer in (("student", ours, one.student_layer), ("teacher", theirs, one.teacher_layer)):
+        for who, encoder, layer in (
+            ("student", ours, objective.student_layer),
+            ("teacher", theirs, objective.teacher_layer),
+        ):
             if not least <= layer <= encoder.depth:
                 raise TrainingError(
                     "BX450",
-                    f"{one.loss} cannot read layer {layer} of the {who}, which has {encoder.depth}",
+                    f"{objective.loss} cannot read layer {layer} of the {who}, which has {encoder.depth}",
                     where="distil",
                     hint=f"name layers from {least} to {encoder.depth}",
                 )
         if loss.of == "attention" and not (hasattr(ours, "attention_heads") and hasattr(theirs, "attention_heads")):
             raise TrainingError(
                 "BX450",
-                f"{one.loss} needs attention maps, which only transformers have",
+                f"{objective.loss} needs attention maps, which only transformers have",
                 where="distil",
                 hint="compare states instead, with hidden-mse or hidden-cosine",
             )
@@ -73,8 +76,8 @@ def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[s
                 hint="give the student as many attention heads as its teacher has, or leave attention losses out",
             )
         if loss.of == "states" and ours.width != theirs.width:
-            made[one.name] = torch.nn.Linear(ours.width, theirs.width, bias=False).to(model.device)
-    if any(FEATURE_OBJECTIVES[one.loss].of == "attention" for one in plan.features):
+            made[objective.name] = torch.nn.Linear(ours.width, theirs.width, bias=False).to(model.device)
+    if any(FEATURE_OBJECTIVES[objective.loss].of == "attention" for objective in plan.features):
         ours.show_attention()
         theirs.show_attention()
     return made

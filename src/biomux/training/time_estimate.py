@@ -106,15 +106,15 @@ def _epochs(run: loop.LoopInputs, lengths: Sequence[int]) -> list[tuple[int, int
 
 def _steps(run: loop.LoopInputs, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
     """Tokens and seconds of some steps."""
-    movers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights)
+    step_optimizers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights)
     size = run.settings.accumulate
     steps = [batches[at : at + size] for at in range(0, len(batches), size)]
     run.model.train()
-    loop.step(run, movers, steps[0])
+    loop.step(run, step_optimizers, steps[0])
     tokens, seconds = 0, 0.0
     for chosen in steps:
         begun = time.perf_counter()
-        tokens += loop.step(run, movers, chosen)[1]
+        tokens += loop.step(run, step_optimizers, chosen)[1]
         seconds += time.perf_counter() - begun
         if seconds >= measure:
             break

@@ -46,17 +46,17 @@ def read(
     whole = Fields.of(parse(content, where), where=where, code="BX543")
     learned: dict[str, Transitions] = {}
     for head, value in whole.entries(most=len(known), longest=128):
-        own = Fields.of(value, where=f"{where} → {head}", code="BX543")
+        fields = Fields.of(value, where=f"{where} → {head}", code="BX543")
         if head not in known:
-            own.refuse("the bundle has no such head that tags")
+            fields.refuse("the bundle has no such head that tags")
         if temperatures[head] != 1.0:
-            own.refuse("a head with transitions has a temperature of 1")
+            fields.refuse("a head with transitions has a temperature of 1")
         size = len(known[head].labels)
-        between = [_row(own, row, "between", size) for row in own.several("between", most=size)]
+        between = [_row(fields, row, "between", size) for row in fields.several("between", most=size)]
         if len(between) != size:
-            own.refuse(f"'between' does not have {size} rows")
-        ends = [_row(own, own.several(key, most=size), key, size) for key in ("first", "last")]
-        own.end()
+            fields.refuse(f"'between' does not have {size} rows")
+        ends = [_row(fields, fields.several(key, most=size), key, size) for key in ("first", "last")]
+        fields.end()
         learned[head] = Transitions(np.stack(between), *ends)
     return tuple(
         Chained.of(task, learned[task.name]) if isinstance(task, Tagging) and task.name in learned else task
@@ -64,9 +64,9 @@ def read(
     )
 
 
-def _row(own: Fields, values: Any, key: str, size: int) -> NDArray[np.float32]:
+def _row(fields: Fields, values: Any, key: str, size: int) -> NDArray[np.float32]:
     if not isinstance(values, list) or len(values) != size:
-        own.refuse(f"{key!r} does not have {size} numbers, as there are labels")
-    if any(type(one) not in (int, float) or not -LARGEST_SCORE <= one <= LARGEST_SCORE for one in values):
-        own.refuse(f"{key!r} has what is no number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
+        fields.refuse(f"{key!r} does not have {size} numbers, as there are labels")
+    if any(type(number) not in (int, float) or not -LARGEST_SCORE <= number <= LARGEST_SCORE for number in values):
+        fields.refuse(f"{key!r} has what is no number from {-LARGEST_SCORE:g} to {LARGEST_SCORE:g}")
     return np.array(values, dtype=np.float32)

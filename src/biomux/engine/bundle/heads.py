@@ -132,11 +132,11 @@ def upgraded(table: dict[str, Any]) -> dict[str, Any]:
     """A table of the first version, which has been read without fault, as one of today's."""
     if "version" in table:
         return table
-    own = ("types", "scheme", "longest")
+    settings = ("types", "scheme", "longest")
     heads = [
         {
-            **{key: value for key, value in head.items() if key not in own},
-            "settings": {key: head[key] for key in own if key in head},
+            **{key: value for key, value in head.items() if key not in settings},
+            "settings": {key: head[key] for key in settings if key in head},
             "output": "logits",
         }
         for head in table["heads"]
@@ -148,8 +148,8 @@ def names(task: Task) -> tuple[str, ...]:
     """What a task's answers are called: types of entities or relations, classes. A number has no name, nor has an answer."""
     if task.unit == "answer" or len(task.labels) < 2:
         return ()
-    found: tuple[str, ...] = getattr(task, "types", None) or task.labels
-    return found
+    types: tuple[str, ...] = getattr(task, "types", None) or task.labels
+    return types
 
 
 def _place(head: Fields, task: Task, output: str) -> Place:
@@ -172,9 +172,9 @@ def _fit(table: Fields, places: Mapping[str, Place], facts: GraphFacts, pairs: P
         if place.output not in known:
             table.refuse(f"the graphs have no output {place.output[:40]!r}", code="BX512")
         by_output[place.output].append(place)
-    for name, own in by_output.items():
+    for name, columns in by_output.items():
         at = 0
-        for place in sorted(own, key=lambda place: place.begin):
+        for place in sorted(columns, key=lambda place: place.begin):
             if place.begin != at:
                 table.refuse(f"the columns of {name!r} do not stand side by side", code="BX512")
             at = place.end
@@ -197,18 +197,18 @@ def _task(head: Fields) -> Task:
     name, kind = head.text("name", longest=LONGEST_NAME), head.text("kind", longest=LONGEST_NAME)
     settings = head.object("settings")
     if kind == "tagging":
-        found = _tagging(settings, name, settings.text("scheme", longest=16))
+        task = _tagging(settings, name, settings.text("scheme", longest=16))
         settings.end()
-        return found
+        return task
     return task_settings.restored(settings, name, kind)
 
 
 def _tagging(fields: Fields, name: str, scheme: str) -> Tagging:
-    own = fields.several("types", most=MOST_TYPES)
-    for type_ in own:
+    types = fields.several("types", most=MOST_TYPES)
+    for type_ in types:
         if not isinstance(type_, str) or not type_ or len(type_) > LONGEST_NAME or not type_.isprintable():
             fields.refuse("a type is no plain text")
-    if not own or len(set(own)) != len(own):
+    if not types or len(set(types)) != len(types):
         fields.refuse("there are no types, or one stands twice")
     if scheme not in ("bio", "bioes"):
         fields.refuse(f"the scheme {scheme!r} is not known to this version")
@@ -218,7 +218,7 @@ def _tagging(fields: Fields, name: str, scheme: str) -> Tagging:
         fields.refuse(f"reading by {by!r} is not known to this version")
     return Tagging(
         name,
-        tuple(own),
+        tuple(types),
         "bio" if scheme == "bio" else "bioes",
         longest=longest,
         by="passage" if by == "passage" else "sentence",
@@ -226,13 +226,13 @@ def _tagging(fields: Fields, name: str, scheme: str) -> Tagging:
 
 
 def _thresholds(fields: Fields, task: Task) -> dict[entity_types.Source, float | None]:
-    found = fields.entries(most=MOST_TYPES, longest=LONGEST_NAME)
-    for name, score in found:
+    entries = fields.entries(most=MOST_TYPES, longest=LONGEST_NAME)
+    for name, score in entries:
         if name not in names(task):
             fields.refuse(f"the head has no type {name!r}")
         if score is not None:
             fields.number(name, low=0, high=1, code="BX513")
-    return {(task.name, name): None if score is None else float(score) for name, score in found}
+    return {(task.name, name): None if score is None else float(score) for name, score in entries}
 
 
 def _specials(fields: Fields, facts: GraphFacts) -> Specials:
@@ -271,22 +271,22 @@ def calibration(
 ) -> dict[tuple[str, str], Curve]:
     """Head and type (or label) → thresholds, rising, with the precision from each on."""
     known = {task.name: set(names(task)) for task in tasks}
-    found: dict[tuple[str, str], Curve] = {}
+    curves: dict[tuple[str, str], Curve] = {}
     whole = Fields.of(parse(content, where), where=where, code="BX513")
     for head, value in whole.entries(most=MOST_HEADS, longest=LONGEST_NAME):
         fields = Fields.of(value, where=f"{where} → {head}", code="BX513")
         if head not in known or not set(fields.values) <= known[head]:
             fields.refuse("the bundle has no such head, or the head no such type")
         for type_ in fields.values:
-            found[head, type_] = _curve(fields.several(type_, most=MOST_THRESHOLDS), fields.where)
-    return found
+            curves[head, type_] = _curve(fields.several(type_, most=MOST_THRESHOLDS), fields.where)
+    return curves
 
 
 def _curve(rows: list[Any], where: str) -> Curve:
     for row in rows:
-        if not isinstance(row, list) or len(row) != 2 or any(type(one) not in (int, float) for one in row):
+        if not isinstance(row, list) or len(row) != 2 or any(type(number) not in (int, float) for number in row):
             raise BundleError("BX513", "a threshold must be a score with a precision", where=where, hint=HINT)
-        if not all(0 <= one <= 1 for one in row):
+        if not all(0 <= number <= 1 for number in row):
             raise BundleError("BX513", "thresholds and precisions must lie between 0 and 1", where=where, hint=HINT)
     if rows != sorted(rows):
         raise BundleError("BX513", "thresholds must be in rising order", where=where, hint=HINT)

@@ -132,11 +132,11 @@ def check(content: bytes, *, name: str = "graph.onnx") -> GraphFacts:
     """Refuse a graph that is not as ours are; gives what the rest of the bundle must fit."""
     reader, graph, shapes = _opened(content, name)
     inputs, outputs = _ends(reader, graph, shapes)
-    given = {name: (kind, len(shape)) for name, (kind, shape) in inputs.items()}
-    reads_vectors = "ids" not in given and given.pop("vectors", None) == VECTORS
+    stated = {name: (kind, len(shape)) for name, (kind, shape) in inputs.items()}
+    reads_vectors = "ids" not in stated and stated.pop("vectors", None) == VECTORS
     if reads_vectors:
-        given["ids"] = INPUTS["ids"]
-    if not given.items() >= INPUTS.items() or not given.items() <= {**INPUTS, **MORE_INPUTS}.items():
+        stated["ids"] = INPUTS["ids"]
+    if not stated.items() >= INPUTS.items() or not stated.items() <= {**INPUTS, **MORE_INPUTS}.items():
         known = ", ".join((*INPUTS, *MORE_INPUTS))
         reader.refuse("BX528", f"the inputs are not of our names and types: {known}, the last three if needed")
     if not outputs or not set(outputs) <= set(OUTPUTS):
@@ -192,16 +192,16 @@ def _opened(content: bytes, name: str) -> tuple[ProtobufReader, Message, dict[st
         reader.refuse("BX520", "there is no graph in the file")
     graph = reader.message(place, _GRAPH, "the graph")
     nodes, constants = graph.places.get("node", []), graph.places.get("constant", [])
-    for number, most, what in ((len(nodes), MOST_NODES, "nodes"), (len(constants), MOST_CONSTANTS, "constants")):
+    for number, most, noun in ((len(nodes), MOST_NODES, "nodes"), (len(constants), MOST_CONSTANTS, "constants")):
         if number > most:
-            reader.refuse("BX529", f"the graph has {number} {what}; at most {most} are allowed")
+            reader.refuse("BX529", f"the graph has {number} {noun}; at most {most} are allowed")
     _metadata(reader, graph.places.get("metadata", []))
     return reader, graph, _constants(reader, constants)
 
 
 def _versions(reader: ProtobufReader, model: Message) -> None:
     opsets = [reader.message(place, _OPSET, "an operator set") for place in model.places.get("opset", [])]
-    stated = [(reader.text(one.place("domain"), longest=LONGEST_NAME), one.number("version")) for one in opsets]
+    stated = [(reader.text(opset.place("domain"), longest=LONGEST_NAME), opset.number("version")) for opset in opsets]
     if model.number("ir_version") != IR_VERSION or stated != [("", OPSET)]:
         reader.refuse(
             "BX524",
@@ -244,16 +244,16 @@ def _ends(
     """Inputs by name with their types and dimensions, outputs by name with their columns; no name stands twice."""
     inputs = [_value(reader, place) for place in graph.places.get("input", [])]
     outputs = [_value(reader, place) for place in graph.places.get("output", [])]
-    given = {name: (kind, shape) for name, kind, shape in inputs}
-    if len(given) != len(inputs) or set(given) & set(constants):
+    read = {name: (kind, shape) for name, kind, shape in inputs}
+    if len(read) != len(inputs) or set(read) & set(constants):
         reader.refuse("BX528", "an input stands twice, or is a constant too")
     for name, kind, shape in outputs:
         if kind != FLOAT or len(shape) != 2 or not 1 <= shape[1] <= LARGEST_DIMENSION:
             reader.refuse("BX528", f"the output {name!r} does not have two dimensions, the second of a fixed size")
     columns = {name: shape[1] for name, _, shape in outputs}
-    if len(columns) != len(outputs) or set(columns) & set(given):
+    if len(columns) != len(outputs) or set(columns) & set(read):
         reader.refuse("BX528", "an output stands twice, or is an input too")
-    return given, columns
+    return read, columns
 
 
 def _value(reader: ProtobufReader, place: Place) -> tuple[str, int, list[int]]:

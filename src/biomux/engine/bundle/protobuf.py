@@ -45,13 +45,13 @@ class Message:
 
     def number(self, name: str) -> int:
         """The number of a field, 0 where it is not there."""
-        found = self.numbers.get(name)
-        return found[0] if found else 0
+        values = self.numbers.get(name)
+        return values[0] if values else 0
 
     def place(self, name: str) -> Place | None:
         """The place of a field that may stand once."""
-        found = self.places.get(name)
-        return found[0] if found else None
+        places = self.places.get(name)
+        return places[0] if places else None
 
 
 class ProtobufReader:
@@ -67,7 +67,7 @@ class ProtobufReader:
         """The message at a place."""
         at, end = place
         view = self.view
-        found = Message()
+        message = Message()
         while at < end:
             tag = view[at]
             at += 1
@@ -83,7 +83,7 @@ class ProtobufReader:
                 value, at = self.varint(at, end)
                 if _WIRE[field.kind] != 0:
                     self.refuse("BX520", f"the {field.name} of {what} is a number")
-                values = found.numbers.setdefault(field.name, [])
+                values = message.numbers.setdefault(field.name, [])
                 values.append(value)
                 if len(values) > 1 and not field.many:
                     self.refuse("BX521", f"{what} has more than one {field.name}")
@@ -98,15 +98,15 @@ class ProtobufReader:
             if at > end:
                 self.refuse("BX520", f"the {field.name} of {what} ends after its message")
             if field.kind == "numbers" and wire == 2:
-                found.numbers.setdefault(field.name, []).extend(self._packed(begin, at))
+                message.numbers.setdefault(field.name, []).extend(self._packed(begin, at))
                 continue
             if _WIRE[field.kind] != wire:
                 self.refuse("BX520", f"the {field.name} of {what} is not of its kind")
-            places = found.places.setdefault(field.name, [])
+            places = message.places.setdefault(field.name, [])
             places.append((begin, at))
             if len(places) > 1 and not field.many:
                 self.refuse("BX521", f"{what} has more than one {field.name}")
-        return found
+        return message
 
     def varint(self, at: int, end: int) -> tuple[int, int]:  # noqa: RET503
         """The number that begins at a place, and where it ends."""

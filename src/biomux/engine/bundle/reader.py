@@ -225,10 +225,10 @@ def _bytes(folder: Path, name: str, largest: int) -> bytes:
     try:
         descriptor = os.open(path, flags)
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise BundleError("BX508", f"{name} is not a regular file", where=str(folder), hint=HINT)
-            if found.st_size > largest and name == MANIFEST:
+            if status.st_size > largest and name == MANIFEST:
                 raise BundleError(
                     "BX509", f"{name} is larger than the limit of {largest} bytes", where=str(folder), hint=HINT
                 )

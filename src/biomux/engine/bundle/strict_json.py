@@ -16,8 +16,8 @@ def parse(content: bytes, name: str) -> Any:
     try:
         return json.loads(content.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        said = "it nests too deep" if isinstance(error, RecursionError) else str(error)
-        raise BundleError("BX506", f"not valid JSON: {said}", where=name, hint=HINT) from None
+        reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
+        raise BundleError("BX506", f"not valid JSON: {reason}", where=name, hint=HINT) from None
 
 
 @dataclass

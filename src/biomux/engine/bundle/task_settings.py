@@ -48,20 +48,20 @@ def restored(fields: Fields, name: str, kind: str) -> Task:
         )
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(made)
-        found: Task = adapter.validate_json(json.dumps({"name": name, **fields.values}), strict=True)
-        labels = found.labels
+        task: Task = adapter.validate_json(json.dumps({"name": name, **fields.values}), strict=True)
+        labels = task.labels
     except (ValidationError, PydanticUserError, TypeError, ValueError, NameError, AttributeError) as error:
-        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         place = error.errors()[0]["loc"] if isinstance(error, ValidationError) else ()
-        fields.refuse(f"{' → '.join(map(str, place)) or kind}: {' '.join(said.split())[:200]}")
+        fields.refuse(f"{' → '.join(map(str, place)) or kind}: {' '.join(reason.split())[:200]}")
     if not labels or len(labels) > MOST_VALUES or len(set(labels)) != len(labels):
         fields.refuse("there are no labels, too many, or one stands twice")
-    return found
+    return task
 
 
 def _plain(value: Any, depth: int) -> bool:
     if isinstance(value, list):
-        return depth > 0 and len(value) <= MOST_VALUES and all(_plain(one, depth - 1) for one in value)
+        return depth > 0 and len(value) <= MOST_VALUES and all(_plain(part, depth - 1) for part in value)
     if isinstance(value, str):
         return len(value) <= LONGEST_VALUE and (not value or value.isprintable())
     return value is None or isinstance(value, bool | int | float)

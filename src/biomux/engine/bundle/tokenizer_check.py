@@ -38,9 +38,9 @@ def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> 
     if not isinstance(whole, dict):
         _refuse("BX516", "not a tokenizer", where)
     for part, allowed in PARTS.items():
-        for found in _types(whole.get(part), _SEQUENCES.get(part), where):
-            if found not in allowed:
-                _refuse("BX516", f"a {part} of type {str(found)[:80]!r} is not allowed", where)
+        for type_ in _types(whole.get(part), _SEQUENCES.get(part), where):
+            if type_ not in allowed:
+                _refuse("BX516", f"a {part} of type {str(type_)[:80]!r} is not allowed", where)
     if whole.get("truncation") is not None or whole.get("padding") is not None:
         _refuse("BX517", "the tokenizer truncates or pads texts", where)
     model = whole["model"]
@@ -49,7 +49,7 @@ def check(content: bytes, *, vocabulary: int, where: str = "tokenizer.json") -> 
         _refuse("BX516", "the vocabulary is missing, or too many tokens were added to it", where)
     if type(longest := model.get("max_input_chars_per_word", 100)) is not int or not 1 <= longest <= LONGEST_WORD:
         _refuse("BX516", f"the tokenizer would split words of more than {LONGEST_WORD} characters", where)
-    indices = list(tokens.values()) + [one.get("id") if isinstance(one, dict) else None for one in added]
+    indices = list(tokens.values()) + [entry.get("id") if isinstance(entry, dict) else None for entry in added]
     if any(type(index) is not int for index in indices) or any(len(token) > LONGEST_PIECE for token in tokens):
         _refuse("BX516", "a token has no index, or is too long", where)
     if not tokens or min(indices) < 0 or max(indices) >= vocabulary:
@@ -65,8 +65,8 @@ def build(content: bytes, *, where: str = "tokenizer.json") -> Tokenizer:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the library raises bare Exception, and its panics are no Exception
-        said = " ".join(str(error).split())[:200]
-        raise BundleError("BX516", f"cannot build the tokenizer: {said}", where=where, hint=HINT) from None
+        reason = " ".join(str(error).split())[:200]
+        raise BundleError("BX516", f"cannot build the tokenizer: {reason}", where=where, hint=HINT) from None
 
 
 def _types(part: Any, sequence: str | None, where: str) -> list[str | None]:
@@ -77,7 +77,7 @@ def _types(part: Any, sequence: str | None, where: str) -> list[str | None]:
         _refuse("BX516", "a part of the tokenizer is not an object", where)
     inner = part.get(sequence) if sequence is not None and part.get("type") == "Sequence" else None
     if isinstance(inner, list):
-        return [one.get("type") if isinstance(one, dict) else "?" for one in inner]
+        return [step.get("type") if isinstance(step, dict) else "?" for step in inner]
     kind = part.get("type")
     return [kind if isinstance(kind, str) else "?"]
 

@@ -69,16 +69,16 @@ class Check:
 
 def examples(annotator: Annotator, texts: Sequence[str] = TEXTS) -> bytes:
     """The content of examples.jsonl for an annotator."""
-    found = []
+    candidates = []
     for number, text in enumerate(texts, 1):
         document = annotator_says(annotator, Document(f"example-{number}", text))
         logits = first_logits(annotator, document)
-        found.append(
+        candidates.append(
             (_margin(logits, annotator.heads), document, {head: rows[:WORDS_KEPT] for head, rows in logits.items()})
         )
-    clearest = sorted((margin for margin, _, _ in found), reverse=True)[:AT_LEAST]
-    kept = [one for one in found if one[0] >= min(CLEAR, clearest[-1])]
-    return b"".join(_line(document, logits) for _, document, logits in kept)
+    clearest = sorted((margin for margin, _, _ in candidates), reverse=True)[:AT_LEAST]
+    clear = [candidate for candidate in candidates if candidate[0] >= min(CLEAR, clearest[-1])]
+    return b"".join(_line(document, logits) for _, document, logits in clear)
 
 
 def verify(folder: Path) -> Iterator[Check]:
@@ -120,10 +120,10 @@ def annotator_says(annotator: Annotator, document: Document) -> Document:
 
 def first_logits(annotator: Annotator, document: Document) -> dict[str, NDArray[np.float32]]:
     """Every head's logits for a document's first window, as rows."""
-    found = text_tokens.split(annotator.tokenizer, document.text, sentences.of(document)[:1])
-    if not found or not len(found[0]):
+    split = text_tokens.split(annotator.tokenizer, document.text, sentences.of(document)[:1])
+    if not split or not len(split[0]):
         return {}
-    window = found[0].window(0, annotator.limit) if len(found[0]) > annotator.limit else found[0]
+    window = split[0].window(0, annotator.limit) if len(split[0]) > annotator.limit else split[0]
     batch = next(pack([ModelInput(window)], specials=annotator.specials, budget=annotator.budget))
     answered = annotator.session.run(batch)
     rows_of: dict[str, NDArray[np.float32]] = {}
@@ -147,7 +147,7 @@ def _line(document: Document, logits: dict[str, NDArray[np.float32]]) -> bytes:
         {"start": span.start, "end": span.end, "type": span.type, "head": span.head, "score": span.score}
         for span in document.spans
     ]
-    rows = {head: [[round(float(one), 5) for one in row] for row in values] for head, values in logits.items()}
+    rows = {head: [[round(float(number), 5) for number in row] for row in values] for head, values in logits.items()}
     stored = {"id": document.id, "text": document.text, "spans": spans, "logits": rows}
     return json.dumps(stored, ensure_ascii=False).encode() + b"\n"
 
@@ -176,25 +176,25 @@ def _compare_spans(example: Fields, document: Document) -> None:
         type_, head = (span.text(key, longest=200) for key in ("type", "head"))
         stored[start, end, type_, head] = span.number("score", low=0, high=1)
         span.end()
-    found = {(span.start, span.end, span.type, span.head): span.score or 0.0 for span in document.spans}
-    for key in sorted({*stored, *found}, key=repr):
-        if key not in found or key not in stored:
-            what = "is not found" if key in stored else "is found and should not be"
-            example.refuse(f"{key[2]!r} at {key[0]}..{key[1]} by head {key[3]!r} {what}")
-        if abs(found[key] - stored[key]) > SCORES_WITHIN:
-            example.refuse(f"{key[2]!r} at {key[0]}..{key[1]} scores {found[key]:.4f}, not {stored[key]:.4f}")
+    actual = {(span.start, span.end, span.type, span.head): span.score or 0.0 for span in document.spans}
+    for key in sorted({*stored, *actual}, key=repr):
+        if key not in actual or key not in stored:
+            fault = "is not found" if key in stored else "is found and should not be"
+            example.refuse(f"{key[2]!r} at {key[0]}..{key[1]} by head {key[3]!r} {fault}")
+        if abs(actual[key] - stored[key]) > SCORES_WITHIN:
+            example.refuse(f"{key[2]!r} at {key[0]}..{key[1]} scores {actual[key]:.4f}, not {stored[key]:.4f}")
 
 
-def _compare_logits(example: Fields, found: dict[str, NDArray[np.float32]]) -> None:
-    logits = example.object("logits")
-    for head, rows in logits.entries(most=10_000, longest=200):
-        given = found.get(head, np.zeros((0, 0), np.float32))[:WORDS_KEPT]
+def _compare_logits(example: Fields, logits: dict[str, NDArray[np.float32]]) -> None:
+    expected = example.object("logits")
+    for head, rows in expected.entries(most=10_000, longest=200):
+        actual = logits.get(head, np.zeros((0, 0), np.float32))[:WORDS_KEPT]
         try:
-            wanted = np.asarray(rows, dtype=np.float64).reshape(given.shape)
+            wanted = np.asarray(rows, dtype=np.float64).reshape(actual.shape)
         except (TypeError, ValueError, OverflowError):
-            logits.refuse(f"the logits of {head!r} are not of its shape")
-        farthest = float(np.abs(wanted - given).max()) if given.size else 0.0
+            expected.refuse(f"the logits of {head!r} are not of its shape")
+        farthest = float(np.abs(wanted - actual).max()) if actual.size else 0.0
         if not farthest <= LOGITS_WITHIN:
-            logits.refuse(
+            expected.refuse(
                 f"the logits of {head!r} are {farthest:.3f} from what they were; at most {LOGITS_WITHIN} is fine"
             )
