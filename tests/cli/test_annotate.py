@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import terminal
 import tiny
 
 from biomux import cli, formats
@@ -289,23 +289,7 @@ def test_strange_texts_pass_in_every_way(
 
 
 def on_a_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(columns)} | environment
-    command = [sys.executable, "-m", "biomux", "annotate", *arguments]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        told = b""
-        while True:
-            try:
-                data = os.read(ours, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            told += data
-        process.wait(60)
-    os.close(ours)
-    return told.decode().replace("\r\n", "\n")
+    return terminal.on_a_terminal("annotate", *arguments, columns=columns, **environment).replace("\r\n", "\n")
 
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")

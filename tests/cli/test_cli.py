@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import pty
 import re
 import resource
 import subprocess
@@ -13,6 +12,7 @@ import types
 from typing import TYPE_CHECKING
 
 import pytest
+import terminal
 import typer
 
 from biomux import __version__, cli
@@ -279,24 +279,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> str:
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"} | environment
-    with subprocess.Popen(
-        [*BIOMUX, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
-    ) as process:
-        os.close(theirs)
-        told = b""
-        while True:
-            try:
-                data = os.read(ours, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            told += data
-        process.wait(60)
-    os.close(ours)
-    return told.decode()
+    return terminal.on_a_terminal(*arguments, columns=100, **environment)
 
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*\b(3[0-7]|9[0-7]|38;[25];[0-9;]+)m")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from cli.stopping import stop_at_first_step
 from training import plain
 
 from biomux.cli import run as biomux
-from biomux.cli.ui import training_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,13 +54,7 @@ def test_ctrl_c_says_how_to_go_on(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(place)
-
-    class Stops(training_output.Lines):
-        def __call__(self, event: dict[str, Any]) -> None:
-            if event["event"] == "step":
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(training_output, "Lines", Stops)
+    stop_at_first_step(monkeypatch)
     assert biomux(["pretrain", "recipe.yaml", "text.txt", "--run", "stopped"]) == 130
     assert "resume with: biomux pretrain --resume stopped" in capsys.readouterr().err
     monkeypatch.undo()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from cli.stopping import stop_at_first_step
 from training import invented
 
 from biomux.cli import run as biomux
@@ -56,13 +57,7 @@ def test_ctrl_c_says_how_to_go_on(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(place)
-
-    class Stops(training_output.Lines):
-        def __call__(self, event: dict[str, Any]) -> None:
-            if event["event"] == "step":
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(training_output, "Lines", Stops)
+    stop_at_first_step(monkeypatch)
     assert biomux(["train", "recipe.yaml", "--run", "stopped"]) == 130
     assert "resume with: biomux train --resume stopped" in capsys.readouterr().err
     monkeypatch.undo()

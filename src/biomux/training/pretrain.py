@@ -28,7 +28,7 @@ import torch
 from safetensors.torch import load_file
 
 from biomux.engine.packing import Specials, padded
-from biomux.errors import BiomuxError, RecipeError, TrainingError
+from biomux.errors import RecipeError, TrainingError
 from biomux.recipes import pretraining, run_folder
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.masked_lm import MaskedWords
@@ -95,23 +95,18 @@ def start(
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
     report_every: float = loop.REPORT_EVERY,
 ) -> loop.TrainingProgress:
-    """Pre-train into a folder; one with an unfinished run of the same recipe is gone on with."""
+    """Pre-train into a folder, or resume the unfinished run of the same recipe that is in it."""
     place = device.choose(recipe.loop.device)
     precision.choose(recipe.loop.precision, place)
     text = PlainText(recipe.text)
     text.check()
     begun = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
-    with joined(accumulate=recipe.loop.accumulate, device=place) as processes, _claimed(recipe, folder, processes):
-        journal = runs.journal_of(folder, listen) if processes.first else runs.silent
-        journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
-        try:
-            return _run(recipe, folder, begun, place, journal, processes, report_every)
-        except BiomuxError as error:
-            journal({"event": "failed", "code": error.code, "error": str(error)})
-            raise
-        except (KeyboardInterrupt, SystemExit):
-            journal({"event": "stopped"})
-            raise
+    with (
+        joined(accumulate=recipe.loop.accumulate, device=place) as processes,
+        _claimed(recipe, folder, processes),
+        runs.journaled(folder, listen, processes) as journal,
+    ):
+        return _run(recipe, folder, begun, place, journal, processes, report_every)
 
 
 def resumed(folder: Path) -> Pretraining:
@@ -333,12 +328,7 @@ def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
     for part, name in (("text", "its text"), ("teacher", "its teacher"), ("recipe", "its recipe")):
         if before.get(part) != now[part]:
             where = f" ({', '.join(runs.differences(before.get(part), now[part]))})" if part == "recipe" else ""
-            raise TrainingError(
-                "BX405",
-                f"cannot resume: {name}{where} changed since the run was started",
-                where=str(folder),
-                hint="restore what it was started with, or start another run",
-            )
+            raise runs.changed_since_start(folder, f"{name}{where}")
     run = RunFolder(folder)
     described = run.description
     tokenizer = tokenizer_of(str(folder))
@@ -357,12 +347,7 @@ def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterato
     run_folder.refuse_other_kind(folder, "biomux pretrain")
     learned = checkpoint.find(folder / "checkpoints" / "last") is not None or (folder / run_folder.WEIGHTS).exists()
     if learned and kept.exists() and _differs(kept, recipe):
-        raise TrainingError(
-            "BX405",
-            "the folder already contains a run of another recipe",
-            where=str(folder),
-            hint="name another folder with --run",
-        )
+        raise runs.other_recipe(folder)
     if not processes.first:
         yield
         return

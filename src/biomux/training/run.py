@@ -63,24 +63,15 @@ def start(
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
     report_every: float = loop.REPORT_EVERY,
 ) -> loop.TrainingProgress:
-    """Train a recipe into a folder; a folder with an unfinished run of the same recipe is gone on with."""
+    """Train a recipe into a folder, or resume the unfinished run of the same recipe that is in it."""
     place = device.choose(recipe.loop.device)
-    precision.choose(recipe.loop.precision, place)  # refused before there is a folder
+    precision.choose(recipe.loop.precision, place)  # an error here must not leave a folder behind
     with (
         joined(accumulate=recipe.loop.accumulate, device=place) as processes,
         _claimed(recipe, folder, directory, processes),
+        journaled(folder, listen, processes) as journal,
     ):
-        journal = journal_of(folder, listen) if processes.first else silent
-        last = folder / "checkpoints" / "last"
-        journal({"event": "start", "resumed": checkpoint.find(last) is not None})
-        try:
-            return _run(recipe, folder, directory, place, journal, processes, report_every)
-        except BiomuxError as error:
-            journal({"event": "failed", "code": error.code, "error": str(error)})
-            raise
-        except (KeyboardInterrupt, SystemExit):
-            journal({"event": "stopped"})
-            raise
+        return _run(recipe, folder, directory, place, journal, processes, report_every)
 
 
 def _run(
@@ -185,12 +176,27 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
     if before != recipe.training():
         changed = f"its recipe ({', '.join(differences(before, recipe.training()))})"
     if changed:
-        raise TrainingError(
-            "BX405",
-            f"cannot resume: {changed} changed since the run was started",
-            where=str(folder),
-            hint="restore what it was started with, or start another run",
-        )
+        raise changed_since_start(folder, changed)
+
+
+def changed_since_start(folder: Path, changed: str) -> TrainingError:
+    """The error of a run that would be resumed with something else than it was started with."""
+    return TrainingError(
+        "BX405",
+        f"cannot resume: {changed} changed since the run was started",
+        where=str(folder),
+        hint="restore what it was started with, or start another run",
+    )
+
+
+def other_recipe(folder: Path) -> TrainingError:
+    """The error of a folder that another recipe was trained in."""
+    return TrainingError(
+        "BX405",
+        "the folder already contains a run of another recipe",
+        where=str(folder),
+        hint="name another folder with --run",
+    )
 
 
 def differences(left: Any, right: Any, place: str = "") -> list[str]:
@@ -257,12 +263,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
     kept = folder / run_folder.RECIPE
     run_folder.refuse_other_kind(folder, "biomux train")
     if kept.exists() and RunFolder(folder).recipe.training() != recipe.training():
-        raise TrainingError(
-            "BX405",
-            "the folder already contains a run of another recipe",
-            where=str(folder),
-            hint="name another folder with --run",
-        )
+        raise other_recipe(folder)
     check_corpora(recipe, directory)
     teachers.check_held_out(recipe)
     distil.checksum(recipe.distil)  # refused if it is not there
@@ -366,12 +367,25 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
         stream.write((json.dumps(content, indent=2, default=str) + "\n").encode())
 
 
-def silent(event: dict[str, Any]) -> None:
-    """Takes the events of processes that do not write."""
+@contextmanager
+def journaled(
+    folder: Path, listen: Callable[[dict[str, Any]], None], processes: Processes
+) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Takes the events of a run, and adds how it started and how it ended if that was early. Of several processes, only the first one writes."""
+    journal = _journal(folder, listen) if processes.first else lambda event: None  # noqa: ARG005
+    journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
+    try:
+        yield journal
+    except BiomuxError as error:
+        journal({"event": "failed", "code": error.code, "error": str(error)})
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        journal({"event": "stopped"})
+        raise
 
 
-def journal_of(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-    """What takes the events of a run: each is a line of its journal, and is told to `listen`."""
+def _journal(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """Writes each event as a line of the journal, and passes it to `listen`."""
 
     def write(event: dict[str, Any]) -> None:
         stamped = {"time": round(time.time(), 1), **event}

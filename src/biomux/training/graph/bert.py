@@ -17,13 +17,8 @@ MATRICES = ("attention.self", "attention.output.dense", "intermediate.dense", "o
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:
     """Embeddings, then layers of attention and feed-forward."""
-    layers = transformer.Layers(
-        "encoder.layer",
-        number=int(config["num_hidden_layers"]),
-        width=int(config["hidden_size"]),
-        heads=int(config["num_attention_heads"]),
-        activation=config["hidden_act"],
-        epsilon=float(config["layer_norm_eps"]),
+    layers = transformer.Layers.of(
+        config,
         projections=("attention.self.query", "attention.self.key", "attention.self.value"),
         matrices=MATRICES,
         norms=("attention.output.LayerNorm", "output.LayerNorm"),
@@ -34,7 +29,7 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
 
 def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
     """Of each layer: attention in, attention out, feed-forward in and out."""
-    return transformer.layer_names("encoder.layer", int(config["num_hidden_layers"]), MATRICES)
+    return transformer.layer_names(transformer.PREFIX, int(config["num_hidden_layers"]), MATRICES)
 
 
 def _embed(graph: Graph, state: State, epsilon: float, *, segments: bool) -> str:

@@ -29,13 +29,8 @@ MATRICES = ("attention.attn", "attention.attn.o", "intermediate.dense", "output.
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
     """Embeddings, then layers; all of them add the same bias to attention."""
-    layers = transformer.Layers(
-        "encoder.layer",
-        number=int(config["num_hidden_layers"]),
-        width=int(config["hidden_size"]),
-        heads=int(config["num_attention_heads"]),
-        activation=config["hidden_act"],
-        epsilon=float(config["layer_norm_eps"]),
+    layers = transformer.Layers.of(
+        config,
         projections=("attention.attn.q", "attention.attn.k", "attention.attn.v"),
         matrices=MATRICES,
         norms=("attention.LayerNorm", "output.LayerNorm"),
@@ -52,7 +47,7 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
 
 def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
     """Of each layer: attention in, attention out, feed-forward in and out."""
-    return transformer.layer_names("encoder.layer", int(config["num_hidden_layers"]), MATRICES)
+    return transformer.layer_names(transformer.PREFIX, int(config["num_hidden_layers"]), MATRICES)
 
 
 def _positions(graph: Graph) -> str:

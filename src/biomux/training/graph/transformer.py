@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from biomux.training.graph.builder import Graph
-    from biomux.training.graph.encoded import Pick, State
+    from biomux.training.graph.encoded import Config, Pick, State
 
 WORDS = "embeddings.words"
 PLACES = "embeddings.places"
+PREFIX = "encoder.layer"
+"""What the names of BERT's layers begin with."""
 
 
 def places(graph: Graph, table: NDArray[np.float32]) -> str:
@@ -107,6 +109,28 @@ class Layers:
     """Attention in, attention out, feed-forward in and out."""
     norms: tuple[str, str]
     """After attention, and after feed-forward."""
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        *,
+        projections: tuple[str, str, str],
+        matrices: tuple[str, str, str, str],
+        norms: tuple[str, str],
+    ) -> Layers:
+        """Layers under BERT's prefix, with the sizes that a configuration gives in BERT's words."""
+        return cls(
+            PREFIX,
+            number=int(config["num_hidden_layers"]),
+            width=int(config["hidden_size"]),
+            heads=int(config["num_attention_heads"]),
+            activation=config["hidden_act"],
+            epsilon=float(config["layer_norm_eps"]),
+            projections=projections,
+            matrices=matrices,
+            norms=norms,
+        )
 
     def write(self, graph: Graph, hidden: str, bias: str, state: State, pick: Pick) -> Encoded:
         """Attention and feed-forward, layer by layer; of the last one, after its attention, only the picked rows."""
