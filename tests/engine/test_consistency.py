@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.document import Span
-from biomux.engine.consistency import agreed
+from biomux.engine.consistency import _within, agreed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,3 +90,10 @@ def test_the_answer_does_not_depend_on_the_order_of_spans(name: str) -> None:
     assert agreed(text, [(0, len(text))], spans, lambda _: 0.4) == agreed(
         text, [(0, len(text))], spans[::-1], lambda _: 0.4
     )
+
+
+def test_what_stands_before_everything_that_was_read_was_not_read() -> None:
+    assert not _within([(10, 20), (30, 40)], 2, 5)
+    assert not _within([], 2, 5)
+    assert _within([(10, 20), (30, 40)], 30, 40)
+    assert not _within([(10, 20), (30, 40)], 18, 21)

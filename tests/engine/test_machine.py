@@ -26,3 +26,12 @@ def test_what_the_system_does_not_say_is_left_open(monkeypatch: pytest.MonkeyPat
     assert "pytest" in described["versions"]
     assert "no-such-package" not in described["versions"]
     assert described["usable_cores"] <= described["cores"]
+
+
+def test_flags_are_called_otherwise_on_other_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"flags": "avx2 bmi1"})
+    assert machine.flags() == {"avx2", "bmi1"}
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: {"Features": "neon"})
+    assert machine.flags() == {"neon"}
+    monkeypatch.setattr(machine, "_cpuinfo", dict)
+    assert machine.flags() == frozenset()

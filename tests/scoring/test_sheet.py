@@ -117,3 +117,8 @@ def test_a_question_that_was_not_answered_is_wrong_and_lists_are_left_out() -> N
     made = sheet.to_json()
     assert made["answers"]["exact"] == {"value": 0.0, "error": None, "number": 1}
     assert made["left_out"] == {"list questions": 1}
+
+
+def test_rows_of_classes_begin_with_nothing() -> None:
+    rows = Sheet().add(labelled("a", "b"), labelled("b", "c"))["counts"]
+    assert rows["labels"] == {"a": [0, 0, 1], "b": [1, 0, 0], "c": [0, 1, 0]}

@@ -202,3 +202,9 @@ def test_the_error_of_any_statistic_is_the_spread_of_its_resamples() -> None:
     assert error == pytest.approx(np.std(drawn, ddof=1))
     assert np.isnan(bootstrap_error(mean, values[:1], samples=3))
     assert np.isnan(bootstrap_error(mean, values, samples=1))
+
+
+def test_two_documents_are_enough_for_an_error_and_one_is_not() -> None:
+    two = Spread(2, 5, 1, 0, 2, 0, 0)
+    assert two.errors(Counts(3, 1, 0)).precision > 0
+    assert np.isnan(Spread(1, 5, 1, 0, 2, 0, 0).errors(Counts(3, 1, 0)).precision)
