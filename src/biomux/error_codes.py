@@ -539,6 +539,11 @@ CODES: dict[str, Entry] = {
         "kl-divergence and soft-cross-entropy compare one choice among labels; the task has several labels at once, or a number.",
         "Set teacher.loss to logit-mse, or leave the task out of teacher.only.",
     ),
+    "BX562": Entry(
+        "nothing can be learned from text without labels",
+        "A head is named that no teacher teaches, the teachers are sure of nothing in the text, or no task can read plain text.",
+        "Name heads that are taught, lower teacher.text.confidence, and check the files.",
+    ),
     "BX601": Entry(
         "a text has half a surrogate pair",
         "The text was cut or decoded wrongly: half a pair is not a character.",

@@ -97,6 +97,19 @@ def test_a_recipe_made_quick_is_a_recipe(name: str, here: bool) -> None:
     assert made.regime == read(name).regime
 
 
+def test_a_recipe_with_teachers_made_quick_reads_little_text_and_compares_no_other_tokens() -> None:
+    taught = {"models": ["runs/t"], "text": {"files": ["texts/"]}}
+    distil = {"teacher": "runs/t", "features": [{"loss": "hidden-mse"}]}
+    recipe = check({**GOOD, "teacher": taught, "distil": distil}, where="r.yaml")
+    made, changes = quick(recipe, at_hand=lambda _: False)
+    assert made.teacher is not None
+    assert made.teacher.text is not None
+    assert made.teacher.text.documents == 60
+    assert made.distil is None
+    assert len(changes) == 7
+    assert quick(recipe, at_hand=lambda _: True)[0].distil == recipe.distil
+
+
 def test_an_unknown_key_names_its_nearest_neighbour() -> None:
     assert "loop → epoch: unknown key, did you mean 'epochs'?" in broken(loop={"epoch": 3})
     assert "taks: unknown key, did you mean 'tasks'?" in broken(taks={})

@@ -19,6 +19,7 @@ from biomux.recipes.schema import (
     Positive,
     Section,
     Share,
+    TextFiles,
     Weight,
 )
 
@@ -29,17 +30,12 @@ FILE = run_folder.PRETRAINING
 """The recipe in the folder of a pre-training run."""
 
 
-class TextSettings(Section):
-    """The text: `files` are files, folders, globs or archives of any format, gzipped or not, each read in its own `format` unless one is named, with that
-    format's `options`. `documents` reads so many only.
+class TextSettings(TextFiles):
+    """The text, by its files.
 
     `held_out` is the share of the documents that is not trained on but scored, chosen by the seed; or files of such documents. With 0, nothing is scored.
     """
 
-    files: tuple[str, ...] = ()
-    format: str | None = None
-    options: dict[str, str] = Field(default_factory=dict)
-    documents: Annotated[int, Field(ge=1)] | None = None
     held_out: Annotated[float, Field(ge=0, lt=1)] | tuple[str, ...] = 0.01
 
 

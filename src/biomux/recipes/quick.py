@@ -45,6 +45,14 @@ def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, li
         f"development.limit={scored}",
         said,
     ]
+    text = recipe.teacher.text if recipe.teacher is not None else None
+    if text is not None:
+        few = min(text.documents or documents, documents)
+        made = _with(made, teacher=_with(made.teacher, text=_with(text, documents=few)))
+        changes.append(f"teacher.text.documents={few}")
+    if recipe.distil is not None and encoder.kind == "random" != recipe.model.encoder.kind:
+        made = _with(made, distil=None)
+        changes.append("no distil, since the encoder has another vocabulary")
     return Recipe.model_validate(made.model_dump()), changes
 
 

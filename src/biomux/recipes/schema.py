@@ -74,7 +74,8 @@ class TaskSettings(Section):
     `corpus` is a name of the catalogue or of a card of your own, the path of a file or folder, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`.
     `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept (`join` "common"), or all texts, where
     what a corpus does not annotate counts as outside ("union": a multi-class baseline's mistake). `of` names
-    the tagging task that an auxiliary one follows from, whose corpus and types it then has. `settings` are those of the kind.
+    the tagging task that an auxiliary one follows from, whose corpus and types it then has. `settings` are those of the kind. A task that is not `scored` is learned
+    only: its corpus needs no development part.
     """
 
     kind: str = "tagging"
@@ -87,6 +88,7 @@ class TaskSettings(Section):
     rename: dict[str, str] = {}
     scheme: Literal["bio", "bioes"] = "bio"
     train: Annotated[tuple[str, ...], Field(min_length=1)] = ("train",)
+    scored: bool = True
     head: HeadSettings | None = None
 
 
@@ -283,12 +285,36 @@ class Loop(Section):
         return self.model_dump(mode="json", exclude=how)
 
 
+class TextFiles(Section):
+    """Plain text: `files` are files, folders, globs or archives of any format, gzipped or not, each read in its own `format` unless one is named, with that
+    format's `options`. `documents` reads so many only.
+    """
+
+    files: tuple[str, ...] = ()
+    format: str | None = None
+    options: dict[str, str] = Field(default_factory=dict)
+    documents: Annotated[int, Field(ge=1)] | None = None
+
+
+class TaughtText(TextFiles):
+    """Plain text without labels, beside the labelled tasks: what the teachers say about it is all that is learned from it.
+
+    `share` of the examples of an epoch are of it, others in every epoch until all have come. `heads` learn from it, all that are taught unless named. What the
+    teachers give less than `confidence` to, their most probable label, counts for nothing: one number, or one for each head.
+    """
+
+    files: Annotated[tuple[str, ...], Field(min_length=1)]
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    confidence: Share | dict[str, Share] = 0.0
+    heads: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+
 class TeacherSettings(Section):
     """Teachers: `models` are folders of runs or bundles; what several say is averaged, logit by logit.
 
     Each task learns from its labels and from the teachers' head of the same name, or of the name that `heads` gives; with `only`, these tasks alone are taught.
     `loss` compares logits. The labels' loss has the weight `alpha` and the teachers' the rest (`alpha_weighs` "labels", as Mehmood et al. write
-    it), or the other way round ("teacher"). `unchecked` takes a bundle, which does not say what text it was trained without.
+    it), or the other way round ("teacher"). `unchecked` takes a bundle, which does not say what text it was trained without. `text` adds plain text that they label.
     """
 
     models: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -300,6 +326,13 @@ class TeacherSettings(Section):
     alpha: Share = 0.5
     alpha_weighs: Literal["labels", "teacher"] = "labels"
     unchecked: bool = False
+    text: TaughtText | None = None
+
+    @model_validator(mode="after")
+    def _text_is_learned_from_teachers(self) -> Self:
+        if self.text is not None and self.label_weight == 1:
+            raise ValueError("text without labels is learned from teachers alone, whose loss has no weight here")
+        return self
 
     @property
     def label_weight(self) -> float:

@@ -44,7 +44,7 @@ class Member:
         """For each column of the table the task that is scored for it, and the settings by which its documents are read."""
         tasks = self.recipe.tasks
         if not self.columns:
-            return {name: (name, task) for name, task in tasks.items()}
+            return {name: (name, task) for name, task in tasks.items() if task.scored}
         alone: dict[str, Any] = {"also": (), "join": "common", "types": None, "rename": {}}
         return {
             name: (one.task, tasks[one.task].model_copy(update={"corpus": one.corpus, **alone}))

@@ -66,12 +66,17 @@ def epoch_batches(
     """The batches of an epoch, each a list of indices into `examples`: at most `budget` tokens with padding, and at most `most` examples."""
     generator = np.random.default_rng([seed, epoch])
     size = budget, most or len(examples)
-    members = _members(examples, draw, seed)
+    members, beside = _members(examples, draw, seed)
     exponent = draw.exponent_at(epoch, epochs)
     shares = {task: len(indices) ** exponent * draw.boost.get(task, 1.0) for task, indices in members.items()}
+    whole = sum(shares.values())
     if draw.batches == "random-task":
-        return _random_tasks(examples, members, shares, draw, size, generator)
+        shares |= {task: whole * _odds(draw.beside[task]) for task in beside}
+        return _random_tasks(examples, members | beside, shares, draw, size, generator)
     chosen = _draw(examples, members, shares, draw, generator)
+    for task, found in beside.items():
+        number = round(len(chosen) * _odds(draw.beside[task]))
+        chosen = np.concatenate([chosen, _next(found, epoch * number, number, [seed, 24593])])
     generator.shuffle(chosen)
     if draw.batches == "mixed":
         batches = _cut(examples, chosen, size, generator)
@@ -106,11 +111,33 @@ def kept(examples: Sequence[Example], *, fraction: float, by: str, seed: int) ->
     ]
 
 
-def _members(examples: Sequence[Example], draw: Draw, seed: int) -> dict[str, list[int]]:
+def _members(examples: Sequence[Example], draw: Draw, seed: int) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """The examples of each task, of which a fraction may be left out, and those that come beside."""
     members: dict[str, list[int]] = {}
+    beside: dict[str, list[int]] = {name: [] for name in draw.beside}
+    for index, example in enumerate(examples) if beside else ():
+        if example.task in beside:
+            beside[example.task].append(index)
     for index in kept(examples, fraction=draw.fraction, by=draw.by, seed=seed):
-        members.setdefault(examples[index].task, []).append(index)
-    return members
+        if examples[index].task not in beside:
+            members.setdefault(examples[index].task, []).append(index)
+    return members, {name: found for name, found in beside.items() if found}
+
+
+def _odds(share: float) -> float:
+    """How many come beside each of the others, so that they are that share of all."""
+    return share / (1 - share)
+
+
+def _next(found: Sequence[int], begin: int, number: int, seed: Sequence[int]) -> NDArray[np.int64]:
+    """The next ones of a shuffled row that begins anew, in another order, when it has come to its end."""
+    places = np.arange(begin, begin + number)
+    rounds, within = places // len(found), places % len(found)
+    chosen = np.empty(number, dtype=np.int64)
+    for turn in np.unique(rounds).tolist():
+        order = np.random.default_rng([*seed, turn]).permutation(found)
+        chosen[rounds == turn] = order[within[rounds == turn]]
+    return chosen
 
 
 def _draw(
@@ -162,7 +189,8 @@ def _random_tasks(
 
     for task in names:
         fill(task)
-    steps = sum(map(len, waiting.values()))
+    own = sum(len(batches) for task, batches in waiting.items() if task not in draw.beside)
+    steps = round(own / (1 - sum(draw.beside.values())))
     chances = np.array([shares[task] for task in names])
     batches = []
     for index in generator.choice(len(names), size=steps, p=chances / chances.sum()):

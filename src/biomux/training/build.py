@@ -23,6 +23,7 @@ from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.examples import make
 from biomux.training import batches, encoders, example_cache, teachers
+from biomux.training import unlabelled as plain
 from biomux.training.encoders import from_run
 from biomux.training.encoders.tokenizer import tokenizer_of
 from biomux.training.heads import HEADS
@@ -79,10 +80,10 @@ def build(
     `outputs` is where teachers' answers are kept, and `listen` hears how far these are; without it, what teachers say is left out.
     """
     torch.manual_seed(recipe.loop.seed)
-    found = load_documents(recipe, directory=directory)
+    found = load_documents(recipe, directory=directory, unlabelled=outputs is not None)
     documents = found.training
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
-    texts = (document.text for group in documents.values() for document in group)
+    texts = (document.text for group in (*documents.values(), found.unlabelled) for document in group)
     encoder, tokenizer, specials = load_encoder(recipe.model.encoder, texts)
     model = make_model(recipe, tasks, encoder, tokenizer)
     if recipe.model.heads == "kept":
@@ -97,6 +98,11 @@ def build(
     if plan.draw.fraction < 1:
         left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
         counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
+    if outputs is not None and recipe.teacher is not None and recipe.teacher.text is not None:
+        options: dict[str, Any] = {"limit": recipe.model.encoder.limit, "place": outputs, "listen": listen}
+        more, told_text = plain.examples(recipe.teacher, tasks, found.unlabelled, tokenizer, **options)
+        examples += more
+        counts[plain.COUNTED] = told_text
     return Built(
         model,
         tokenizer,
@@ -120,16 +126,17 @@ class Documents:
     development: dict[str, list[Document]]
     leaks: LeakReport | None
     surveys: dict[str, Survey]
+    unlabelled: Sequence[Document] = ()
 
 
-def load_documents(recipe: Recipe, *, directory: Path | None = None) -> Documents:
-    """Read the corpora, look at data of one's own, and take out what leaks."""
+def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled: bool = False) -> Documents:
+    """Read the corpora, look at data of one's own, and take out what leaks; with `unlabelled`, of the plain text that teachers label too."""
     library = Library(directory, recipe.documents)
     documents = {name: library.training(name, task) for name, task in recipe.tasks.items()}
     development = {
         name: library.part(task, recipe.development.split)[: recipe.development.limit]
         for name, task in recipe.tasks.items()
-        if recipe.development.split not in task.train
+        if task.scored and recipe.development.split not in task.train
     }
     for name in [name for name, found in development.items() if not found]:
         if recipe.tasks[name].also:
@@ -143,10 +150,12 @@ def load_documents(recipe: Recipe, *, directory: Path | None = None) -> Document
             )
     surveys = _surveys(recipe, library)
     leaks = None
+    text = recipe.teacher.text if recipe.teacher is not None and unlabelled else None
+    read = documents if text is None else {**documents, plain.COUNTED: plain.documents(text)}
     if recipe.leaks != "ignore":
-        kept, leaks = filter_leaks(documents, _held_out(recipe, library))
-        documents = kept if recipe.leaks == "filter" else documents
-    return Documents(documents, development, leaks, surveys)
+        kept, leaks = filter_leaks(read, _held_out(recipe, library))
+        read = kept if recipe.leaks == "filter" else read
+    return Documents({name: read[name] for name in documents}, development, leaks, surveys, read.get(plain.COUNTED, ()))
 
 
 def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:

@@ -35,6 +35,17 @@ def reader(settings: LayerTeacher, tokenizer: Tokenizer) -> StepTeacher:
     return _reading(encoder, {}, {})
 
 
+def beside(
+    settings: LayerTeacher | None, plan: Plan, student: Model, tokenizer: Tokenizer
+) -> tuple[Plan, StepTeacher | None]:
+    """The plan of a tagging recipe with what its teacher's layers add, and the teacher where the student is; as it was without one."""
+    if settings is None:
+        return plan, None
+    found = reader(settings, tokenizer)
+    found.model.to(student.device)
+    return with_features(plan, settings, student=student.encoder.depth, teacher=found.model.encoder.depth), found
+
+
 def teacher(settings: DistilSettings, head: str, tokenizer: Tokenizer) -> StepTeacher:
     """The teacher with its head for hidden tokens; refused as by `reader`, or if it has no guesses where these are to be learned."""
     encoder, theirs = _encoder(settings, tokenizer)

@@ -25,6 +25,7 @@ from biomux.files import replaced_folder
 from biomux.formats import jsonl, of_path, stop
 from biomux.tasks.examples import Example, Labels, Masking, ModelInput
 from biomux.text.tokens import Tokens
+from biomux.training.plain_text import PlainText
 from biomux.training.task_documents import corpora_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def key(recipe: Recipe, directory: Path | None) -> str:
 
 
 def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
-    """A checksum of every file of a recipe's corpora."""
+    """A checksum of every file of a recipe's corpora, and of the text that its teachers label."""
     digest = sha256()
     names = {view.parse(name)[0] for task in recipe.tasks.values() for name in corpora_of(task)}
     for name in sorted(names):
@@ -59,6 +60,8 @@ def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
                 with of_path(path).open() as stream:
                     while data := stream.read(1 << 20):
                         digest.update(data)
+    if recipe.teacher is not None and recipe.teacher.text is not None:
+        digest.update(PlainText(recipe.teacher.text).checksum().encode())
     return digest.hexdigest()
 
 

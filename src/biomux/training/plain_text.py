@@ -14,7 +14,7 @@ from biomux.errors import FormatError, TrainingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from biomux.recipes.pretraining import TextSettings
+    from biomux.recipes.schema import TextFiles
 
 SAMPLE = 500_000
 """Characters of the first file that are read to tell beforehand how large the whole will be."""
@@ -24,7 +24,7 @@ SAMPLE = 500_000
 class PlainText:
     """The text of a recipe. Documents are read anew whenever they are asked for; none is kept."""
 
-    settings: TextSettings
+    settings: TextFiles
 
     def check(self) -> None:
         """Refuse a recipe without text before anything is made."""
@@ -59,7 +59,7 @@ class PlainText:
 
     def is_held_out(self, text: str, seed: int) -> bool:
         """Whether a text is of the share that is held out. The text alone decides, with the seed: one that comes twice is never on both sides."""
-        share = self.settings.held_out
+        share = self.held_out
         if not isinstance(share, float) or not share:
             return False
         number = blake2b(text.encode(errors="replace"), digest_size=8, salt=seed.to_bytes(8, "little")).digest()
@@ -103,8 +103,14 @@ class PlainText:
 
     @property
     def _held_out_files(self) -> tuple[str, ...]:
-        held = self.settings.held_out
+        held = self.held_out
         return held if isinstance(held, tuple) else ()
+
+    @property
+    def held_out(self) -> float | tuple[str, ...]:
+        """The share of the documents that is not trained on, or files of such documents; text for other purposes has none."""
+        found: float | tuple[str, ...] = getattr(self.settings, "held_out", 0.0)
+        return found
 
     def _reads(self) -> formats.ReadAs:
         return formats.ReadAs(self.settings.format, self.settings.options)

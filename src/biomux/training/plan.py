@@ -24,6 +24,8 @@ class Draw:
 
     `batches` says whether a batch mixes tasks ("mixed"), or holds one task's examples, all tasks' batches being pooled and shuffled
     ("one-task"), or a task being drawn by lot at each step ("random-task").
+
+    `beside` are examples without labels of their own: they come on top of the others, so many that they are that share of all, each once before one comes again.
     """
 
     batches: Literal["mixed", "one-task", "random-task"] = "mixed"
@@ -33,6 +35,7 @@ class Draw:
     keep_empty: float = 1.0
     fraction: float = 1.0
     by: Literal["sentences", "documents"] = "sentences"
+    beside: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:

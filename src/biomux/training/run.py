@@ -41,6 +41,7 @@ from biomux.training import checkpoint, device, distil, example_cache, loop, pre
 from biomux.training.build import Built, build, restore
 from biomux.training.development_scores import predict
 from biomux.training.distributed import Processes, joined
+from biomux.training.plain_text import PlainText
 from biomux.training.task_documents import check as check_corpora
 
 if TYPE_CHECKING:
@@ -99,12 +100,7 @@ def _run(
             recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=told
         )
     built.model.to(place)
-    plan, teacher = built.plan, None
-    if recipe.distil is not None:
-        teacher = distil.reader(recipe.distil, built.tokenizer)
-        teacher.model.to(place)
-        depths = {"student": built.model.encoder.depth, "teacher": teacher.model.encoder.depth}
-        plan = distil.with_features(plan, recipe.distil, **depths)
+    plan, teacher = distil.beside(recipe.distil, built.plan, built.model, built.tokenizer)
     processes.say(0.0)  # nobody writes while another still reads
     if processes.first and fresh:
         write_json(folder / run_folder.BEGUN, _begun(recipe, directory))
@@ -267,6 +263,8 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
     check_corpora(recipe, directory)
     teachers.check_held_out(recipe)
     distil.checksum(recipe.distil)  # refused if it is not there
+    if recipe.teacher is not None and recipe.teacher.text is not None:
+        PlainText(recipe.teacher.text).check()
     if not processes.first:
         yield
         return

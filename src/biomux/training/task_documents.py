@@ -75,7 +75,7 @@ def check(recipe: Recipe, directory: Path | None) -> None:
     """Refuse, before anything is read, a recipe whose corpora, splits, types or files are not there; all that is wrong is told at once."""
     wrong: list[tuple[str, BiomuxError]] = []
     for name, task in recipe.tasks.items():
-        splits = dict.fromkeys((*task.train, recipe.development.split))
+        splits = dict.fromkeys((*task.train, *([recipe.development.split] if task.scored else [])))
         try:
             for corpus in corpora_of(task):
                 for split in splits:

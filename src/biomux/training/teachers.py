@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from biomux.training.plan import Plan
     from biomux.training.teacher_outputs import WordOutputs
 
+UNLABELLED = "@unlabelled"
+"""What examples of plain text are called in place of a task; no task can have this name."""
 Held = frozenset[tuple[str, str]]
 """Parts of corpora, as (corpus, split), that a model has not learned from."""
 
@@ -66,7 +68,8 @@ def with_teacher(plan: Plan, settings: TeacherSettings, tasks: Sequence[Task]) -
             Objective(settings.loss, one.head, (1 - share) * one.weight, "teacher", options),
         )
         made += [objective for objective in both if objective.weight > 0]
-    return replace(plan, objectives=tuple(made))
+    beside = {} if settings.text is None else {UNLABELLED: settings.text.share}
+    return replace(plan, objectives=tuple(made), draw=replace(plan.draw, beside=beside))
 
 
 def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
@@ -203,17 +206,33 @@ def teach(
     settings = recipe.teacher
     if settings is None or settings.label_weight == 1:
         return list(examples), {}
-    found: dict[str, list[WordOutputs]] = {task.name: [] for task in pupils(settings, tasks)}
+    chosen = {task.name: documents[task.name] for task in pupils(settings, tasks)}
+    found = answers(settings, tasks, chosen, place=place, listen=listen)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in found}
+    return [_taught(example, found, counts) for example in examples], counts
+
+
+def answers(
+    settings: TeacherSettings,
+    tasks: Sequence[Task],
+    documents: Mapping[str, Sequence[Document]],
+    *,
+    place: Path,
+    listen: Callable[[str], None],
+) -> dict[str, list[WordOutputs]]:
+    """What each teacher says for these tasks about the documents of each, in the order of the task's labels."""
+    found: dict[str, list[WordOutputs]] = {name: [] for name in documents}
     for path in settings.models:
         teacher = load(path)
-        for task in pupils(settings, tasks):
+        for task in tasks:
+            if task.name not in documents:
+                continue
             head, columns = _head(teacher, task, settings.heads.get(task.name, task.name))
             outputs = teacher_outputs.kept(
                 teacher.annotator, head, documents[task.name], place=place, checksum=teacher.checksum, listen=listen
             )
             found[task.name].append(replace(outputs, columns=columns))
-    counts: dict[str, Counter[str]] = {name: Counter() for name in found}
-    return [_taught(example, found, counts) for example in examples], counts
+    return found
 
 
 def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...]]:

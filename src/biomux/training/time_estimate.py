@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biomux.training import device, loop, optimizers, precision
+from biomux.training import device, distil, loop, optimizers, precision, step_teacher
 from biomux.training.build import Built, build
 from biomux.training.development_scores import predict
 from biomux.training.task_documents import check
@@ -54,19 +54,22 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
         torch.set_num_threads(recipe.loop.threads)
     built = build(recipe, directory=directory)
     built.model.to(place)
+    plan, teacher = distil.beside(recipe.distil, built.plan, built.model, built.tokenizer)
     settings = recipe.loop
     lengths = [example.input.size for example in built.examples]
     with tempfile.TemporaryDirectory() as folder:
         run = loop.LoopInputs(
             Path(folder),
             built.model,
-            built.plan,
+            plan,
             settings,
             built.examples,
             built.specials,
             lambda: None,
             lambda _: None,
+            teacher=teacher,
         )
+        run.projections = step_teacher.projections(run.model, plan, teacher)
         measured, seconds = _steps(run, loop.layout(run, 0), measure)
         per_epoch = _epochs(run, lengths)
     rounds = -(-len(per_epoch) // recipe.development.every) + 1 if built.development else 0
@@ -106,7 +109,7 @@ def _epochs(run: loop.LoopInputs, lengths: Sequence[int]) -> list[tuple[int, int
 
 def _steps(run: loop.LoopInputs, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
     """Tokens and seconds of some steps."""
-    step_optimizers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights)
+    step_optimizers: Any = optimizers.of_plan(run.model, run.plan, run.settings, run.weights | run.beside)
     size = run.settings.accumulate
     steps = [batches[at : at + size] for at in range(0, len(batches), size)]
     run.model.train()

@@ -145,7 +145,7 @@ def kept(
     listen: Callable[[str], None],
 ) -> tuple[TokenFile, TokenFile, About]:
     """The tokens to train on and those held out: from disk, or made and kept."""
-    held = text.settings.held_out
+    held = text.held_out
     key = [VERSION, checksum, tokenizer.to_str(), separator, held if isinstance(held, float) else "files"]
     name = sha256(json.dumps([*key, seed if isinstance(held, float) and held else 0]).encode()).hexdigest()[:24]
     folder = place / name
@@ -171,7 +171,7 @@ def _check(text: PlainText, about: About) -> None:
         raise TrainingError(
             "BX550", "the text has no words to train on", where="text → files", hint="check the files and text.format"
         )
-    if text.settings.held_out and not about.held_out_tokens:
+    if text.held_out and not about.held_out_tokens:
         number = about.documents
         raise TrainingError(
             "BX550",
