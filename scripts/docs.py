@@ -135,12 +135,12 @@ def format_pages() -> str:
     rows = []
     for name in formats.FORMATS:
         found = formats.get(name)
-        ways = "read, write" if found.writable else "read"
         suffixes = " ".join(f"`{suffix}`" for suffix in found.suffixes)
-        rows.append((f"[`{name}`](#{name})", found.title, ways, suffixes, ", ".join(sorted(found.holds))))
+        rows.append((f"[`{name}`](#{name})", found.title, found.ways, suffixes, ", ".join(sorted(found.holds))))
     intro = (
         "All are read as streams, gzipped or not, and most are written so. The formats of task corpora (`read` alone in the third "
-        "column) are read-only: convert them to `jsonl`, or to another format that holds what they have. Formats are recognised in "
+        "column) are read-only: convert them to `jsonl`, or to another format that holds what they have. Tables and pages for others "
+        "(`write` alone) are not read again. Formats are recognised in "
         "this order, by name and first bytes. What a format cannot hold is told when it is written. `biomux formats` shows the same "
         "table.\n"
     )

@@ -34,6 +34,13 @@ ROWS = "".join(f"{number},Text number {number},good\n" for number in range(30))
 BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     "an empty folder": ({}, "BX211: there is no file in"),
     "an empty file": ({"a.tsv": ""}, "BX110: .*a.tsv: cannot recognise the format: the file is empty"),
+    "an empty export": ({"a.labelstudio.json": ""}, "BX113: .*expected a JSON array, but the file is empty"),
+    "an export without tasks": ({"a.labelstudio.json": "[]"}, "BX211: .*there are no documents in the data"),
+    "a token without its tag": (
+        {"a.conll": "Aspirin\tB-Drug\nhelps\n.\tO\n"},
+        "BX116: .*a.conll:2: the token 'helps' has no tag",
+    ),
+    "a tag of no scheme": ({"a.conll": "Aspirin\tX-Drug\nhelps\tO\n"}, "BX113: .*a.conll:1: the tag 'X-Drug'"),
     "plain text": ({"a.txt": "Aspirin helps."}, "BX212: .*a.txt is plain text, without annotations"),
     "annotations without their text": ({"a.ann": "T1\tDrug 0 7\tAspirin\n"}, "BX119: .*there is no a.txt beside it"),
     "a text without annotations": (

@@ -53,11 +53,29 @@ def test_duplicates_leaks_and_rare_types_are_told() -> None:
     )
     said = "\n".join(found.warnings)
     assert "train has 2 duplicate documents, for instance '1' and '2'" in said
-    assert "train has 1 duplicates that are annotated differently, for instance '1' and '3'" in said
+    assert "train has 1 duplicate that is annotated differently, for instance '1' and '3'" in said
     assert "2 of 2 sentences of test also stand in train" in said
     assert "fewer than 3 mentions): protein (2)" in said
     assert "test has no mentions of protein" in said
     assert survey({"train": [first]}, few=1).warnings == ()
+
+
+def test_documents_that_share_an_id_are_told() -> None:
+    found = survey({"train": [one("a/train:7", text="One."), one("a/train:7#2", text="Two."), one("a/train:8#2")]})
+    said = [line for line in found.warnings if "the id of an earlier one" in line]
+    assert len(said) == 1
+    assert said[0].startswith("1 document of train has the id")
+    assert "'a/train:7' and 'a/train:7#2'" in said[0]
+
+
+def test_a_rare_type_that_is_spelled_nearly_as_a_frequent_one_is_told() -> None:
+    many = [one(str(n), Span(4, 12, "protein"), text=f"{TEXT} {n}") for n in range(20)]
+    slip = one("x", Span(4, 12, "protien"), text=f"{TEXT} x")
+    said = "\n".join(survey({"train": [*many, slip]}).warnings)
+    assert "'protien' (1) is spelled nearly as 'protein' (20)" in said
+    assert "rename: {protien: protein}" in said
+    other = one("x", Span(4, 12, "drug"), text=f"{TEXT} x")
+    assert "spelled nearly" not in "\n".join(survey({"train": [*many, other]}).warnings)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,31 @@ def test_a_file_without_records_and_a_common_name_is_not_guessed(name: str, data
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("a.tsv", b"text\tpair\tlabel\nTP53 is a gene.\tA gene is TP53.\tsame\n", "pairs"),
+        ("a.tsv", b"id\ttext\tlabel\n1\tTP53 is a gene.\tnew;old\n", "tsv"),
+        ("a.tsv", b"text\tlabel\n@GENE$ in @DISEASE$\t1\n", "relation-tsv"),
+        ("a.tsv", b"index\tsentence\tlabel\n0\tTP53 is a gene.\t1\n", "relation-tsv"),
+        ("a.relation.tsv", b"text\tlabel\nTP53 is a gene.\t1\n", "relation-tsv"),
+        ("a.conll", b"TP53\nis\tO\n", "conll"),
+    ],
+)
+def test_a_table_of_texts_is_told_by_its_columns_and_its_name(name: str, data: bytes, format: str) -> None:
+    assert formats.guess(formats.of_bytes(name, data)).name == format
+
+
+def test_a_page_is_said_to_be_only_written() -> None:
+    with pytest.raises(FormatError, match="only written, not read"):
+        list(formats.read_source(formats.of_bytes("a.html", b"<p>TP53</p>")))
+    assert (formats.get("html").ways, formats.get("hoc").ways, formats.get("brat").ways) == (
+        "write",
+        "read",
+        "read, write",
+    )
+
+
 def test_an_empty_text_file_is_a_document() -> None:
     assert [document.text for document in formats.read_source(formats.of_bytes("a.txt", b""))] == [""]
 

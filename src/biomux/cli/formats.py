@@ -20,6 +20,5 @@ def command() -> None:
     rows = []
     for name in formats.names():
         found = formats.get(name)
-        ways = "read, write" if found.writable else "read"
-        rows.append((name, found.title, ways, " ".join(found.suffixes), ", ".join(sorted(found.holds))))
+        rows.append((name, found.title, found.ways, " ".join(found.suffixes), ", ".join(sorted(found.holds))))
     table(["name", "title", "ways", "suffixes", "holds"], rows)

@@ -336,6 +336,13 @@ def _cuts(
     del signature
     whole = Corpus(Card.model_validate_json(card_json), Path())
     places = sorted({position(group_key(one, "text"), seed) for one in whole.documents("train")})
+    if not places:
+        raise CorpusError(
+            "BX211",
+            "there are no documents in the data",
+            where=whole.card.title,
+            hint="export or write them again, or name other files",
+        )
     wanted = [max(1, round(share * len(places))) for _, share in shares]
     if len(places) <= sum(wanted):
         raise CorpusError(

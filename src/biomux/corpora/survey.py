@@ -8,8 +8,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from biomux.corpora.leaks import filter_leaks
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 FEW = 20
 """A type with fewer examples in the training part is hard to learn."""
+TIMES = 10
+"""How many times as frequent a type must be for a rare one with a similar name to be taken for a misspelling of it."""
+ALIKE = 0.85
+"""How alike two names must be for that, as difflib measures it."""
 LISTED = 5
 """Types that a warning lists."""
 
@@ -112,7 +118,14 @@ def survey(splits: Mapping[str, Sequence[Document]], *, notes: Iterable[str] = (
     for documents in splits.values():
         for document in documents:
             _look(document, tally)
-    warnings = [*_told(tally), *_duplicates(splits), *_leaks(splits), *_rare(counts, splits, few)]
+    warnings = [
+        *_told(tally),
+        *_duplicates(splits),
+        *_shared_ids(splits),
+        *_leaks(splits),
+        *_rare(counts, splits, few),
+        *_misspelled(counts, few),
+    ]
     said = [*notes]
     if tally.bare.number and counts:
         who = "1 document has" if tally.bare.number == 1 else f"{tally.bare.number:,} documents have"
@@ -218,9 +231,31 @@ def _duplicates(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
                 if _said(first) != _said(document):
                     differ.add(f"{first.id!r} and {document.id!r}")
         if again.number:
-            yield f"{split} has {again.number:,} duplicate documents, for instance {again.first}"
+            yield f"{split} has {again.number:,} duplicate {_plural('document', again)}, for instance {again.first}"
         if differ.number:
-            yield f"{split} has {differ.number:,} duplicates that are annotated differently, for instance {differ.first}"
+            verb = "is" if differ.number == 1 else "are"
+            yield f"{split} has {differ.number:,} {_plural('duplicate', differ)} that {verb} annotated differently, for instance {differ.first}"
+
+
+def _plural(word: str, found: _Finds) -> str:
+    return word if found.number == 1 else f"{word}s"
+
+
+def _shared_ids(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
+    """Documents that a corpus has numbered (`7#2`), since an earlier one has the same id and another text."""
+    for split, documents in splits.items():
+        texts = {document.id: document.text for document in documents}
+        shared = _Finds()
+        for name, text in texts.items():
+            first, _, number = name.rpartition("#")
+            if number.isdigit() and texts.get(first, text) != text:
+                shared.add(f"{first!r} and {name!r}")
+        if shared.number:
+            verb, called = ("has", "is called") if shared.number == 1 else ("have", "are called")
+            yield (
+                f"{shared.number:,} {_plural('document', shared)} of {split} {verb} the id of an earlier one with another text, "
+                f"and {called} by it with a number, for instance {shared.first}"
+            )
 
 
 def _said(document: Document) -> Any:
@@ -256,6 +291,34 @@ def _rare(
             unseen = [name for name, found in own.items() if not found.get(split) and found.get("train")]
             if split != "train" and unseen and splits[split]:
                 yield f"{split} has no {unit} of {_listed(unseen)}: nothing can be said about how well they are found"
+
+
+def _misspelled(counts: Mapping[Kind, Mapping[str, int]], few: int) -> Iterator[str]:
+    """Rare types whose names are nearly those of frequent ones: they may be slips of the pen."""
+    totals = {kind: sum(found.values()) for kind, found in counts.items()}
+    for (kind, name), number in totals.items():
+        if number >= few:
+            continue
+        often = [other for (one, other), n in totals.items() if one == kind and n >= TIMES * number and other != name]
+        like = next((other for other in often if _alike(name, other)), None)
+        if like is not None:
+            yield (
+                f"{name!r} ({number:,}) is spelled nearly as {like!r} ({totals[kind, like]:,}): "
+                f"if they mean the same, correct it, or write rename: {{{name}: {like}}} in the recipe"
+            )
+
+
+def _alike(name: str, other: str) -> bool:
+    """Whether two names differ by a slip of the pen: in case, or in few letters; not in their digits alone.
+
+    >>> _alike("Parasit", "Parasite"), _alike("gene", "Gene"), _alike("CPR:3", "CPR:4"), _alike("cell line", "cell type")
+    (True, True, False, False)
+    """
+    if name.lower() == other.lower():
+        return True
+    if re.sub(r"\d", "", name) == re.sub(r"\d", "", other):
+        return False
+    return SequenceMatcher(None, name.lower(), other.lower()).ratio() >= ALIKE
 
 
 def _numbers(splits: Mapping[str, Sequence[Document]], kind: str) -> bool:

@@ -128,6 +128,7 @@ FORMATS: dict[str, str] = {
 
 NO_RECORD = (b"", b"[]", b"{}")
 """What a file of no documents may be: nothing in it tells the format."""
+ZIP_MAGIC = b"PK\x03\x04"
 COMMON = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".xml")
 """Suffixes of many formats: alone they do not tell one."""
 
@@ -174,20 +175,29 @@ def _load(entry: EntryPoint) -> Format:
 
 
 def guess(source: Source) -> Format:
-    """The format of a source, by its name and first bytes; where these hold no record, by its name alone."""
+    """The format of a source, by its name and first bytes; where these hold no record, or tell no format, by its name alone.
+
+    So a file with a suffix of its own (`.conll`) that is malformed at its beginning is read as what it is called, and its reader says which line is wrong.
+    """
     head = source.head()
-    if head.strip() in NO_RECORD and (named := _by_suffix(source.plain_name)):
+    named = _by_suffix(source.plain_name)
+    if named and head.strip() in NO_RECORD:
         return named
     for name in names():
         candidate = get(name)
         if candidate.sniff(source.plain_name, head):
             return candidate
+    if named and not (wide_encoding(head) or head.startswith((GZIP_MAGIC, ZIP_MAGIC))):
+        return named
     raise _unknown(source, head)
 
 
 def _unknown(source: Source, head: bytes) -> FormatError:
     """Why the format cannot be told, where the first bytes show it."""
-    message, hint = "cannot recognise the format", f"name it with --from: {', '.join(sorted(names()))}"
+    message, hint = (
+        "cannot recognise the format",
+        f"name it with --from: {', '.join(sorted(name for name in names() if get(name).readable))}",
+    )
     if not head:
         message, hint = f"{message}: the file is empty", "download or write it again, or leave it out"
     elif head.strip() in NO_RECORD:
@@ -196,7 +206,7 @@ def _unknown(source: Source, head: bytes) -> FormatError:
         message, hint = f"{message}: it is {wide}", "convert it to UTF-8 first, for instance with iconv"
     elif head.startswith(GZIP_MAGIC):
         message, hint = f"{message}: it is gzipped twice", "unpack it once"
-    elif head.startswith(b"PK\x03\x04"):
+    elif head.startswith(ZIP_MAGIC):
         message, hint = (
             f"{message}: it is a zip or office file",
             "if it is an archive, give it a name that ends in .zip",

@@ -34,13 +34,14 @@ def extract_table(
 
     return Format(
         name=name,
-        title=f"a TSV table of {name}, written only",
+        title=f"a TSV table of {name}",
         suffixes=(f".{name}.tsv",),
         holds=frozenset({name}),
         sniff=lambda _, head: head.startswith("\t".join(columns).encode()),
         read=read,
         write=write,
         one_way=True,
+        readable=False,
     )
 
 

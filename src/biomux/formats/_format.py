@@ -134,8 +134,15 @@ class Format:
     write_folder: FolderWriter | None = None
     files: tuple[str, ...] = ()
     """What `write_folder` makes, as patterns of names: a folder that holds only such files may be overwritten."""
+    readable: bool = True
+    """Whether it can be read; one that is only written has a reader that says so."""
     one_way: bool = False
     """What is written is an extract for other programs, without the text; what is read is something else."""
+
+    @property
+    def ways(self) -> str:
+        """What can be done with it, for tables: "read, write", "read" or "write"."""
+        return ", ".join([*["read"] * self.readable, *["write"] * self.writable])
 
     @property
     def writable(self) -> bool:

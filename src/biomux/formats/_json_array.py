@@ -209,4 +209,11 @@ class _Scan:
 
     def _not_the_array(self, key: str | None) -> FormatError:
         wanted = "a JSON array" if key is None else f"a JSON object with an array under {key!r}"
+        if not self._buffer.strip():
+            return FormatError(
+                "BX113",
+                f"expected {wanted}, but the file is empty",
+                where=self._name,
+                hint="export or download it again, or leave it out",
+            )
         return FormatError("BX113", f"expected {wanted}", where=self._name, hint="check the file's format")

@@ -67,7 +67,7 @@ def _span(raw: Any, text: str, where: str) -> Span:
     if keyword is not None and keyword != text[start:end]:
         raise FormatError(
             "BX115",
-            f"the keyword is {keyword!r}, but the text at {start}..{end} is {text[start:end]!r}",
+            f"the keyword is {keyword!r:.200}, but the text at {start}..{end} is {text[start:end]!r:.200}",
             where=where,
             hint="offsets count characters, end exclusive",
         )

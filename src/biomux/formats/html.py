@@ -58,11 +58,12 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 FORMAT = Format(
     name="html",
-    title="A page for people, with entities underlined; only written",
+    title="A page for people, with entities underlined",
     suffixes=(".html", ".htm"),
     holds=HOLDS,
     sniff=lambda _name, _head: False,
     read=read,
     write=write,
     one_way=True,
+    readable=False,
 )

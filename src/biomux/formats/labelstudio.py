@@ -189,9 +189,11 @@ class _Parts:
         first, last = (self._utf16.offset(offset, self._where) for offset in (start, end))
         if self._text[first:last] == said:
             return first, last
+        there = self._text[max(start, 0) : max(end, 0)]
+        beyond = f"; the document has {len(self._text):,} characters" if end > len(self._text) else ""
         raise FormatError(
             "BX115",
-            f"a region's text is {said!r}, but the text at {start}..{end} is {self._text[max(start, 0) : max(end, 0)]!r}",
+            f"a region's text is {_clipped(said)}, but the text at {start}..{end} is {_clipped(there)}{beyond}",
             where=self._where,
             hint="the task's text was changed after it was annotated; export both again",
         )
@@ -205,6 +207,10 @@ class _Parts:
         types = [of_kind(name, str, "a relation's label", self._where) for name in result.get("labels") or []]
         arguments = tuple(Argument(role, end) for role, end in zip(ROLES, ends, strict=True))
         return Relation(";".join(types) or "relation", arguments, head=head)
+
+
+def _clipped(text: str) -> str:
+    return repr(text if len(text) <= 100 else f"{text[:99]}…")
 
 
 def _score(result: dict[str, Any], where: str) -> float | None:

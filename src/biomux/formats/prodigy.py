@@ -114,7 +114,7 @@ def _span(item: Any, text: str, tokens: Sequence[Range], where: str) -> Span:
     if said is not None and said != text[start:end]:
         raise FormatError(
             "BX115",
-            f"a span's text is {said!r}, but the text at {start}..{end} is {text[start:end]!r}",
+            f"a span's text is {said!r:.200}, but the text at {start}..{end} is {text[start:end]!r:.200}",
             where=where,
             hint="offsets count characters, end exclusive",
         )

@@ -21,6 +21,7 @@ from biomux.errors import FormatError
 from biomux.formats._delimited import cell, first_rows, rows, tsv_line
 from biomux.formats._format import Feature, Format, Loss, report_losses, stop
 from biomux.formats._joined_text import report_label_parts
+from biomux.formats.pairs import NAMES as PAIR_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -123,8 +124,21 @@ def _sniff(name: str, head: bytes) -> bool:
         return False
     named = _named(table[0])
     if {"sentence", "label"} <= set(named):
-        return True
+        return not _is_other_table(name, table)
     return all(len(row) == len(table[0]) and len(row) in _BARE and TAG.search("\t".join(row)) for row in table)
+
+
+def _is_other_table(name: str, table: list[list[str]]) -> bool:
+    """Whether a table with texts and labels is one of pairs, or a plain one: its text is called `text`, and no row has a tag."""
+    header = {cell.strip().lower() for cell in table[0]}
+    if header & set(PAIR_NAMES["text"]) and header & set(PAIR_NAMES["pair"]):
+        return True
+    return (
+        "text" in header
+        and name.lower().endswith((".tsv", ".tab"))
+        and not name.endswith(FORMAT.suffixes)
+        and not any(TAG.search(cell) for row in table[1:] for cell in row)
+    )
 
 
 FORMAT = Format(
