@@ -145,6 +145,13 @@ def test_what_cannot_be_asked_for_is_told_before_the_first_text(tagger: Tagger) 
         tagger.pipe([], on_error="ignore")  # type: ignore[call-overload]
 
 
+def test_a_keyword_that_no_call_has_is_told_with_the_nearest(tagger: Tagger) -> None:
+    with pytest.raises(biomux.UsageError, match=r"BX001: unknown option 'type'; did you mean 'types'\?"):
+        tagger("Aspirin.", type=["gene"])  # type: ignore[call-overload]
+    with pytest.raises(biomux.UsageError, match=r"unknown option 'model'; load it first: biomux.load\('mine'\)"):
+        tagger.pipe([], model="mine")  # type: ignore[call-overload]
+
+
 def test_options_are_those_of_a_query() -> None:
     assert set(QueryOptions.__annotations__) == {field.name for field in fields(Query)}
 

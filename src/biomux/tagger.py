@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 from biomux.document import Document
 from biomux.engine.annotator import Annotator
 from biomux.engine.query import Query
-from biomux.errors import BundleError, UsageError
+from biomux.errors import BundleError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +44,18 @@ class QueryOptions(TypedDict, total=False):
     consistent: bool | None
     tasks: Sequence[str] | None
     keep_entities: bool
+
+
+def _query(options: QueryOptions) -> Query:
+    """What a call asks for; a keyword that no call has is told with the nearest."""
+    known = list(QueryOptions.__annotations__)
+    for name in options:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            if name in ("model", "bundle"):
+                hint = f"load it first: biomux.load({options[name]!r})"  # type: ignore[literal-required]
+            raise UsageError("BX001", f"unknown option {name!r}", hint=hint)
+    return Query(**options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,7 @@ class Tagger(Annotator):
         """
         if isinstance(text, str | Document):
             document = Document("text", text) if isinstance(text, str) else text
-            return next(self.annotate_query([document], Query(**options)))
+            return next(self.annotate_query([document], _query(options)))
         if not isinstance(text, Iterable) or isinstance(text, bytes | bytearray | Mapping):
             raise UsageError(
                 "BX001",
@@ -151,7 +163,7 @@ class Tagger(Annotator):
         if on_error not in ("raise", "skip") and not callable(on_error):
             raise UsageError("BX001", f"on_error must be 'raise', 'skip' or a function, got {on_error!r}")
         stream = _Stream(on_error)
-        found = self.annotate_query(stream.documents(texts), Query(**options), on_error=stream.failed)
+        found = self.annotate_query(stream.documents(texts), _query(options), on_error=stream.failed)
         return cast("Iterator[Document]", stream.results(found))
 
     def one_layer(self, document: Document, *, heads: Sequence[str] | None = None) -> list[Span]:

@@ -10,7 +10,7 @@ import tiny
 
 import biomux
 from biomux import formats
-from biomux.annotate.suggest import suggest
+from biomux.annotate.suggest import heads_of_types, suggest
 from biomux.cli import run as command
 from biomux.document import Document
 from biomux.errors import UsageError
@@ -67,6 +67,26 @@ def test_what_is_like_a_chosen_one_waits() -> None:
 def test_an_unknown_head_is_told() -> None:
     with pytest.raises(UsageError, match=r"BX001.*no head 'drugz'"):
         suggest(biomux.load(BUNDLE), documents(2), number=1, heads=["drugz"])
+
+
+def test_the_doubts_of_the_heads_that_find_some_types_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tagger = biomux.load()
+    found = heads_of_types(tagger, ["disease"])
+    assert {"bc5cdr", "ncbi-disease"} <= set(found) < set(tagger.heads)
+    plain = biomux.load(BUNDLE)
+    assert heads_of_types(plain, plain.types[:1])
+    (tmp_path / "a.txt").write_text("Aspirin causes ulcers in mice with TP53.")
+    output = tmp_path / "next.doccano.jsonl"
+    line = ["suggest", str(tmp_path / "a.txt"), "-n", "3", "-o", str(output)]
+    assert command([*line, "--types", "disease,species"]) == 0
+    assert "1 document as doccano, which is all" in capsys.readouterr().err
+    types = {span.type for one in formats.read(output) for span in one.spans}
+    assert types
+    assert types <= {"disease", "species"}
+    assert command([*line, "--types", "diseases", "--overwrite"]) == 2
+    assert "unknown type 'diseases'; did you mean 'disease'" in capsys.readouterr().err
+    assert command([*line, "--types", "disease", "--heads", "bc5cdr", "--overwrite"]) == 2
+    assert "cannot use both --heads and --types" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format", ["labelstudio", "doccano", "prodigy", "brat"])

@@ -330,7 +330,7 @@ def test_ctrl_c_stops_at_once_and_leaves_work_to_go_on_with(bundle: str, tmp_pat
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(30) == 130
-    assert process.stderr.read().splitlines()[-1] == "stopped"
+    assert process.stderr.read().splitlines()[-2:] == ["to go on from here, repeat the command", "stopped"]
     process.stderr.close()
     assert list(work.glob("part-*.json"))
     assert not (tmp_path / "out.jsonl").exists()

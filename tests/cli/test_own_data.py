@@ -111,8 +111,14 @@ def test_a_folder_of_ones_own_is_scored_whole_with_two_bundles(place: Path, caps
         assert "|split:train+devel|documents:4|" in shown.out
     assert command(["compare", "scores/one", "scores/two", "--samples", "20"]) == 0
     capsys.readouterr()
-    assert command(["evaluate", "default", "gold"]) == 2
-    assert "with --types TYPE,..." in capsys.readouterr().err
+    assert command(["evaluate", "default", "gold"]) == 0
+    shown = capsys.readouterr()
+    assert "no head was trained on gold: types with the same names are compared, as with --types gene" in shown.err
+    assert "|types:Gene=gene|" in shown.out
+    assert command(["evaluate", "default", "gold", "--map", "Gene=gene"]) == 0
+    assert "|types:Gene=gene|" in capsys.readouterr().out
+    assert command(["evaluate", "default", "gold", "--map", "Gene=genes"]) == 2
+    assert "no type 'genes'; did you mean 'gene'?" in capsys.readouterr().err
     assert command(["evaluate", "default", "gold", "--types", "gene", "--split", "test"]) == 2
     assert "BX207" in capsys.readouterr().err
     assert command(["corpora", "stats", "gold"]) == 2
@@ -121,7 +127,9 @@ def test_a_folder_of_ones_own_is_scored_whole_with_two_bundles(place: Path, caps
 
 def test_the_data_that_a_head_was_trained_on_are_not_scored_whole(place: Path) -> None:
     own = EvaluatedHead("tags", ("Chemical",), "bio", "notes.jsonl")
-    assert [column.split for column in columns.plan([own], ["notes.jsonl"])] == ["test"]
+    with pytest.raises(biomux.BiomuxError, match=r"BX207.*notes has no test part.*--split devel"):
+        columns.plan([own], ["notes.jsonl"])
+    assert [column.split for column in columns.plan([own], ["notes.jsonl"], split="devel")] == ["devel"]
     other = EvaluatedHead("tags", ("Chemical",), "bio", "other.jsonl")
     met = mapping.parse("Chemical=tags/Chemical")
     assert [column.split for column in columns.plan([other], ["notes.jsonl"], types=met)] == ["train+devel"]

@@ -120,8 +120,12 @@ def test_masked_positions_say_nothing() -> None:
     assert mixed.value == pytest.approx(fit_temperature(values, labels).value)
 
 
-def test_a_head_that_is_never_wrong_stays_finite() -> None:
-    found = fit_temperature([[5.0, 0.0], [0.0, 5.0]], [0, 1])
+def test_a_head_that_is_never_wrong_keeps_its_own_scores() -> None:
+    assert fit_temperature([[5.0, 0.0], [0.0, 5.0]], [0, 1]).value == 1.0
+
+
+def test_a_head_that_is_hardly_ever_or_always_wrong_stays_finite() -> None:
+    found = fit_temperature([[0.01, 0.0]] * 1000 + [[0.0, 1e-9]], [0] * 1001)
     assert found.value == COLDEST
     assert fit_temperature([[5.0, 0.0], [0.0, 5.0]], [1, 0]).value == HOTTEST
     assert np.isfinite(found.apply([[500.0, 0.0]])).all()

@@ -100,6 +100,13 @@ def test_errors_are_those_of_the_command(client: Client) -> None:
     assert reply.json["hint"].startswith("did you mean 'gene'?")
 
 
+def test_a_wrong_method_is_told_with_the_right_one(client: Client) -> None:
+    reply = client.get("/annotate")
+    assert (reply.status, reply.code) == (405, "BX808")
+    assert reply.json["error"] == "this address takes POST, not GET"
+    assert client.get("/nowhere").json["error"] == "there is no such address"
+
+
 @pytest.mark.parametrize("media", ["", "text/plain", "multipart/form-data; boundary=x", "application/x-python-pickle"])
 def test_only_json_is_read(client: Client, media: str) -> None:
     reply = client.ask("POST", "/annotate", b'{"text": "x"}', {"Content-Type": media} if media else {})

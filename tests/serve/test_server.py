@@ -155,6 +155,8 @@ def test_every_option_is_an_environment_variable() -> None:
         (["--host", "host.invalid"], "BX812"),
         (["--host", "203.0.113.7"], "BX812"),
         (["no-such-bundle", "--workers", "2"], "BX501"),
+        (["--model", "no-such-bundle"], "BX501"),
+        (["first", "--model", "first"], "BX001"),
     ],
 )
 def test_what_cannot_start_says_why(options: list[str], code: str, capfd: pytest.CaptureFixture[str]) -> None:

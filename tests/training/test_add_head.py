@@ -165,8 +165,11 @@ def test_a_bundle_gets_one_more_type_by_the_command(
         assert [one for one in grown(text).spans if one.head != "tools"] == list(old(text).spans)
     assert "## Added head `tools`" in (place / "runs/tools-1/bundle/card.md").read_text()
     assert command(["verify", "runs/tools-1/bundle"]) == 0
+    assert biomux.load("runs/tools-1").heads == grown.heads  # the folder of the run stands for its bundle
     capsys.readouterr()
-    assert command(["evaluate", "runs/tools-1/bundle", "tools.yaml", "--json"]) == 0
+    assert command(["export", "runs/tools-1", "again"]) == 2
+    assert "the new bundle is runs/tools-1/bundle" in capsys.readouterr().err
+    assert command(["evaluate", "runs/tools-1", "tools.yaml", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert scores["columns"][0]["spans"]["matchings"]["strict"]["micro"]["f1"] > 0.5
 

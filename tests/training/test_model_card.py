@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from biomux.engine.entity_types import Merge
 from biomux.recipes.read import read
-from biomux.training.model_card import _training, _types
+from biomux.training.model_card import _encoder, _training, _types
 from biomux.training.type_merging import Chosen
 
 if TYPE_CHECKING:
@@ -26,6 +28,18 @@ def test_types_that_found_nothing_are_named() -> None:
 
 def test_nothing_is_said_where_every_type_found_something() -> None:
     assert "Not reliable" not in _types({"gene": chosen("gene", 0.8)})
+
+
+@pytest.mark.parametrize(
+    ("encoder", "said"),
+    [
+        ("{bundle: default}", "begun as that of the bundle `default`"),
+        ("{name: some/encoder}", "`some/encoder`"),
+        ("{kind: random}", "of kind random"),
+    ],
+)
+def test_an_encoder_is_called_by_what_it_began_as(encoder: str, said: str) -> None:
+    assert _encoder(read("default/chemicals-and-diseases", settings=[f"model.encoder={encoder}"])) == said
 
 
 def test_counts_of_examples_are_a_table_with_a_column_for_each_count(tmp_path: Path) -> None:

@@ -70,6 +70,21 @@ def suggest(
     return _diverse(ordered, number)
 
 
+def heads_of_types(annotator: Annotator, types: Sequence[str]) -> list[str]:
+    """The heads that find some plain types."""
+    found: dict[str, None] = {}
+    for name in types:
+        if name not in annotator.types:
+            raise UsageError("BX001", f"unknown type {name!r}", hint=did_you_mean(name, annotator.types))
+        sources = (
+            [head for head, _ in annotator.merges[name].sources]
+            if annotator.merges
+            else [task.name for task in annotator.tasks if isinstance(task, Tagging) and name in task.types]
+        )
+        found |= dict.fromkeys(sources)
+    return list(found)
+
+
 def _taggers(annotator: Annotator, heads: Sequence[str] | None) -> list[Tagging]:
     taggers = [task for task in annotator.tasks if isinstance(task, Tagging)]
     for name in heads or ():

@@ -138,7 +138,14 @@ def command(
         plain=listed(types) or (),
         types=mapping.parse(",".join(map_)) if map_ else None,
         with_cross=cross,
+        known=annotator.types,
     )
+    for one in planned:
+        if one.plain and not types and not map_:
+            shared = ",".join(one.plain)
+            note(
+                f"no head was trained on {one.called}: types with the same names are compared, as with --types {shared}"
+            )
     for name in dict.fromkeys(one.called for one in planned if split is None and one.split == columns.WHOLE):
         note(f"{name} has no test part: all of its documents are scored")
     with folder_target(output, overwrite=overwrite, ours=score_folder.FILES) if output else nullcontext() as place:

@@ -32,6 +32,10 @@ def command(
             envvar="BIOMUX_SERVE_BUNDLE",
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "--bundle", metavar="MODEL", help="The same as BUNDLE, as other commands have it."),
+    ] = None,
     host: Annotated[str, _option("--host", "Address to listen at.", "ADDRESS")] = "127.0.0.1",
     port: Annotated[int, _option("--port", "Port to listen at; 0 means any free one.", "N", min=0, max=65535)] = 8080,
     workers: Annotated[int, _option("--workers", "Number of worker processes behind the port.", "N", min=1)] = 1,
@@ -101,8 +105,10 @@ def command(
         biomux serve my-bundle/ --port 9000 --workers 4
         biomux serve --host 0.0.0.0 --api-key-file keys.txt
     """
+    if bundle is not None and model is not None:
+        raise UsageError("BX001", "the bundle is named twice", hint="give BUNDLE or --model, not both")
     settings = _settings(
-        bundle=bundle,
+        bundle=bundle if model is None else model,
         host=host,
         port=port,
         workers=workers,
@@ -138,7 +144,7 @@ def command(
         if workers == 1:
             server.run(settings, listening, on_start=lambda service: _tell(listening, service.model.version))
         else:
-            found = reader.read(load.find(bundle))
+            found = reader.read(load.find(settings.bundle))
             _tell(listening, f"{found.folder.resolve().name}, {workers} workers")
             Workers(settings, listening).run()
     finally:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biomux.cli.ui.options import From, Model, Overwrite, names
+from biomux.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,13 @@ def command(
     heads: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Heads whose doubts count. Default: all heads that tag.")
     ] = None,
+    types: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Entity types to write, for instance gene,disease; the doubts of the heads that find them count. Default: all.",
+        ),
+    ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option("--without", metavar="FILES", help="Leave out texts that are in these files already. Repeatable."),
@@ -47,20 +55,24 @@ def command(
     Examples:
 
         biomux suggest abstracts/ -n 50 -o next.labelstudio.json
+        biomux suggest abstracts/ -n 50 --types disease -o next.doccano.jsonl
         biomux suggest abstracts.jsonl --model runs/mine-1/bundle --heads mine --without my-data/ -o next --format brat
     """
     from dataclasses import replace
 
     import biomux
     from biomux import formats
-    from biomux.annotate.suggest import suggest
+    from biomux.annotate.suggest import heads_of_types, suggest
     from biomux.cli.ui.display import note, progress, table
     from biomux.corpora.splits import squeezed
 
     if output is not None:
         formats.must_be_new(output, overwrite=overwrite, folder=output.is_dir())
         chosen = formats.to_write(formats.get(format)) if format else formats.guess_target(output)
+    if heads and types:
+        raise UsageError("BX001", "cannot use both --heads and --types", hint="give one of them")
     annotator = biomux.load(model)
+    doubting = heads_of_types(annotator, names(types) or ()) if types else names(heads)
     known = {squeezed(one.text) for place in without or () for one in formats.read(place)}
     with progress("reading") as bar:
 
@@ -71,16 +83,18 @@ def command(
                     if squeezed(document.text) not in known:
                         yield replace(document, spans=(), relations=())
 
-        found = suggest(annotator, documents(), number=number, heads=names(heads))
+        found = suggest(annotator, documents(), number=number, heads=doubting)
     rows = [(one.document.id, round(one.unsure, 4), ", ".join(one.words)) for one in found]
     if output is None:
         table(["document", "unsure", "least sure of"], rows)
         return
     made: list[Document] = [one.document for one in found]
     if not bare:
-        made = list(annotator.annotate(made, heads=names(heads)) if heads else annotator.annotate(made))
+        made = list(annotator.annotate(made, heads=names(heads), types=names(types)))
     tally = formats.LossTally()
     formats.write(made, output, format=chosen.name, on_loss=tally)
     for line in tally.lines():
         note(f"{output} does not hold: {line}")
-    note(f"{output}: {len(made):,} documents as {chosen.name}")
+    what, verb = ("document", "is") if len(made) == 1 else ("documents", "are")
+    few = f", which {verb} all that {verb} new and not the same" if len(made) < number else ""
+    note(f"{output}: {len(made):,} {what} as {chosen.name}{few}")

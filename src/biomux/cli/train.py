@@ -133,6 +133,12 @@ def command(
     if runs.writes():
         best = f", best development score {100 * progress.best:.2f}" if progress.best >= 0 else ""
         report_end(progress, best)
+        patience = chosen.development.patience
+        if patience is not None and progress.waited >= patience:
+            never = progress.best == 0 or progress.epoch <= progress.waited + 1
+            more = f"; it never rose: try --set development.patience={4 * patience}, or more data" if never else ""
+            note(f"stopped early: the development score has not risen for {patience} epochs{more}")
+        note(f"next: biomux evaluate {folder} all; biomux export {folder} BUNDLE")
         print(folder)
 
 
@@ -209,7 +215,7 @@ def _started(name: str, run: Path | None, settings: list[str], quick: bool) -> t
         with needs_torch():
             from biomux.training.encoders.availability import at_hand
         recipe, changes = quickly.quick(recipe, at_hand=at_hand)
-        note(f"quick: {'; '.join(changes)}")
+        note(f"quick: {'; '.join(changes)}; the scores mean nothing")
     return folder, recipe
 
 

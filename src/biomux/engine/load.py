@@ -61,11 +61,20 @@ def shipped_folder(name: str) -> Path:
     return Path(str(resources.files("biomux") / "bundles" / name))
 
 
+def _added(folder: Path) -> Path:
+    """A folder, or the bundle in it: `biomux train --with` leaves one there, and no other model."""
+    inner = folder / "bundle"
+    own = (reader.MANIFEST, "model.json")
+    return (
+        inner if (inner / reader.MANIFEST).is_file() and not any((folder / name).exists() for name in own) else folder
+    )
+
+
 def find(path_or_name: str | Path | None = None) -> Path:
-    """The folder of a bundle. What names an existing folder is that folder; anything else is the name of a shipped bundle, or "default"."""
+    """The folder of a bundle. What names an existing folder is that folder, or the bundle that `biomux train --with` left in it; anything else is the name of a shipped bundle, or "default"."""
     name = SHIPPED if path_or_name is None else str(path_or_name)
     if path_or_name is not None and Path(path_or_name).exists():
-        return Path(path_or_name)
+        return _added(Path(path_or_name))
     if name == DEFAULT:
         return find()
     if _NAME.fullmatch(name) and name in shipped():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from biomux.corpora import cross, own, view
 from biomux.corpora.corpus import types_of
-from biomux.errors import UsageError, did_you_mean
+from biomux.errors import CorpusError, UsageError, did_you_mean
 from biomux.scoring import mapping
 
 if TYPE_CHECKING:
@@ -73,9 +73,11 @@ def plan(
     plain: Sequence[str] = (),
     types: TypeMap | None = None,
     with_cross: bool = True,
+    known: Sequence[str] = (),
 ) -> list[Column]:
     """The columns for some corpora ("all": each that a head was trained on). `chosen` limits the heads.
 
+    `known` are the plain types of the model. A map to them needs no `plain`, and data of one's own that no head was trained on are scored by those that have the same names.
     Without a `split` it is test, and all documents of data of one's own that are in no parts and that no head was trained on.
     """
     if not heads:
@@ -85,6 +87,7 @@ def plan(
     _must_be_known(chosen or (), [head.name for head in heads], "head")
     usable = [head for head in heads if chosen is None or head.name in chosen]
     names = [name for spec in corpora for name in ([head.base for head in usable] if spec == ALL else [spec]) if name]
+    plain = plain or _mapped_to(types, heads, known)
     columns = []
     for spec in dict.fromkeys(names):
         taggers = [head for head in usable if head.tags]
@@ -92,11 +95,13 @@ def plan(
         found = list(_columns(spec, taggers, part, plain, types, with_cross))
         if not plain and types is None:
             found += _asked(spec, usable, part, by_name=chosen is not None)
+            if not found and chosen is None and own.of_spec(view.parse(spec)[0]) is not None:
+                found += _columns(spec, taggers, part, _shared(spec, known), None, with_cross)
         if not found:
             raise UsageError(
                 "BX001",
-                f"no head of the model can be scored on corpus {spec!r}",
-                hint=_way_out(usable),
+                f"no head of the model can be scored on corpus {own.short_name(view.parse(spec)[0])!r}",
+                hint=_way_out(spec, usable, known),
             )
         columns += found
     if not columns:
@@ -112,9 +117,18 @@ def _part(spec: str, heads: Sequence[EvaluatedHead]) -> str:
     """The part to score on where none is named. Of data that a head was trained on, what it has not seen must be named."""
     base = view.parse(spec)[0]
     data = own.of_spec(base)
-    if data is None or own.short_name(base) in {head.called for head in heads}:
+    if data is None:
         return TEST
     splits = own.card(data).splits
+    name = own.short_name(base)
+    if name in {head.called for head in heads}:
+        if TEST not in splits:
+            raise CorpusError(
+                "BX207",
+                f"{name} has no test part, and the model was trained on data of that name",
+                hint="name the recipe that it was trained with (my.yaml), which says what was held out, or another part with --split devel",
+            )
+        return TEST
     return WHOLE if TEST not in splits and splits["devel"].made else TEST
 
 
@@ -170,12 +184,15 @@ def _asked(spec: str, heads: Sequence[EvaluatedHead], split: str, *, by_name: bo
         yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not trained, kind=head.kind, tags=False)
 
 
-def _way_out(heads: Sequence[EvaluatedHead]) -> str:
+def _way_out(spec: str, heads: Sequence[EvaluatedHead], known: Sequence[str]) -> str:
     """How to score a corpus that no head was trained on."""
     taggers = [head.name for head in heads if head.tags]
     others = [head.name for head in heads if not head.tags]
     said = []
-    if taggers:
+    if taggers and known and own.of_spec(view.parse(spec)[0]) is not None and (gold := types_of(spec)):
+        said.append(f"say which types meet, for instance --map {gold[0]}=TYPE")
+        said[-1] += f"; the corpus has {', '.join(gold)}, the model {', '.join(known)}"
+    elif taggers:
         said.append("score the model's types that have the corpus' names with --types TYPE,...")
         said.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
     if others:
@@ -212,6 +229,25 @@ def _mapped(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str, ty
 
 def _answers(head: EvaluatedHead, said: str) -> bool:
     return said in head.types or said in {f"{head.name}/{name}" for name in head.types}
+
+
+def _mapped_to(types: TypeMap | None, heads: Sequence[EvaluatedHead], known: Sequence[str]) -> tuple[str, ...]:
+    """The plain types that a map leads to, if all of them are such and none is a head's."""
+    if types is None or not known or any(_answers(head, said) for head in heads for said in types.said):
+        return ()
+    for said in types.said:
+        if said not in known:
+            choices = f"choose from: {', '.join(known)}; or HEAD/TYPE for that of one head"
+            raise UsageError(
+                "BX001", f"the model has no type {said!r}", hint=did_you_mean(said, known, otherwise=choices)
+            )
+    return tuple(types.said)
+
+
+def _shared(spec: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The plain types that a corpus has too, case aside."""
+    found = _by_name(types_of(spec), known)
+    return tuple(found.said) if found else ()
 
 
 def _by_name(gold: Iterable[str], plain: Iterable[str]) -> TypeMap | None:

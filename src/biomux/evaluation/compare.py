@@ -32,6 +32,8 @@ METRICS = {"spans": "f1", "labels": "f1", "relations": "f1", "answers": "f1", "n
 RELATIONS = ("relations", "undirected", "candidates")
 """Matchings of relations; "relations" is the strict one."""
 
+MODELS_OWN = {"heads", "unchecked"}
+"""What a signature says of the model rather than of how it was scored: systems may differ in it."""
 MAIN = "f1-strict"
 """The published metric that is taken where a table has several."""
 
@@ -316,11 +318,12 @@ def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list
                     seen.setdefault(system.name, fields)
                     other = next(iter(seen.values()))
                     _same_documents(column, system.name, fields, other)
-                    differ = sorted(
-                        name for name in {*fields, *other} - {"heads"} if fields.get(name) != other.get(name)
-                    )
-                    if differ:
-                        said.append(f"{column}: the signature of {system.name} has another {', '.join(differ)}")
+                    first = next(iter(seen))
+                    said += [
+                        f"{column}: {system.name} was scored with {name} {fields.get(name, 'none')}, {first} with {other.get(name, 'none')}"
+                        for name in sorted({*fields, *other} - MODELS_OWN)
+                        if fields.get(name) != other.get(name)
+                    ]
     return list(dict.fromkeys(said))
 
 

@@ -273,7 +273,9 @@ def remarks(column: Mapping[str, Any]) -> list[str]:
         )
     if column.get("unchecked"):
         names = ", ".join(column["unchecked"])
-        said.append(f"not checked against training text that was not there ({names}): documents may have been seen")
+        said.append(
+            f"the model may have seen some of these documents in training: the texts of {names} are not at hand to compare with"
+        )
     return said
 
 

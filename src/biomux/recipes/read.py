@@ -80,7 +80,7 @@ def corpora_in(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name not in catalogue.names() and name != "all" and Path(name).is_dir():
-            name = f"{name}/"
+            name = f"{name.rstrip('/')}/"
         if name.endswith((".yaml", ".yml")) and Path(name).is_file():
             found += [view.spec(task.corpus, rename=task.rename) for task in read(name).tasks.values()]
         else:
@@ -101,12 +101,25 @@ def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
             ) from None
     if name not in names():
         known = known or names()
-        meant = nearest(name, known)
-        hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(known)}"
+        message, meant = f"unknown recipe {name!r}", nearest(name, known)
+        hint = f"did you mean {meant!r}?" if meant else "give a file, or a name that `biomux recipes list` shows"
         if name in names("encoders"):
             hint = f"it is a recipe of pre-training: biomux pretrain {name} TEXT"
-        raise RecipeError("BX303", f"unknown recipe {name!r}", hint=hint)
+        elif name.endswith(("/", "\\")) or path.suffix:
+            message = f"no such file or folder: {name!r}"
+            hint = f"did you mean {meant!r}?" if (meant := _beside(path)) else "check the path"
+        raise RecipeError("BX303", message, hint=hint)
     return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
+
+
+def _beside(path: Path) -> str | None:
+    """The file or folder in the same place that is called nearly so."""
+    try:
+        found = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return None
+    meant = nearest(path.name, found)
+    return str(path.parent / meant) if meant else None
 
 
 def parsed(setting: str) -> tuple[str, Any]:

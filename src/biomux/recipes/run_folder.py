@@ -143,6 +143,13 @@ class RunFolder:
         return read_journal(self.path / JOURNAL)
 
     def _untrained(self) -> TrainingError:
+        if (self.path / "bundle").is_dir():
+            return TrainingError(
+                "BX405",
+                "this run added heads to a bundle, and there is nothing left to export",
+                where=str(self.path),
+                hint=f"the new bundle is {self.path / 'bundle'}",
+            )
         return TrainingError(
             "BX405",
             "this run has no trained model",

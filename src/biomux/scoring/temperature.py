@@ -24,7 +24,7 @@ MASKED = -100
 """The label of a position that says nothing."""
 
 COLDEST, HOTTEST = 0.05, 20.0
-"""Temperatures are kept within these: a head that is never wrong on development data would want 0."""
+"""Temperatures are kept within these: a head that is hardly ever wrong on development data would want one near 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Temperature:
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
     """The temperature with the least negative log-likelihood of development labels; positions labelled -100 are left out.
 
+    A head that is never wrong there would want 0, and then say 1.0 of whatever it finds elsewhere. So it keeps 1: such data, mostly a few documents, do not tell how sure it may be.
     In 1/temperature the likelihood is convex, so Newton's steps inside a shrinking bracket find the one minimum.
     """
     wanted = np.asarray(labels, dtype=np.int64).ravel()
@@ -65,6 +66,8 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
         raise ScoreError(
             "BX705", f"a label lies outside the head's {values.shape[1]} outputs", hint="use the labels of this head"
         )
+    if (values.argmax(axis=1) == wanted).all():
+        return Temperature(1.0)
     values -= values.max(axis=1, keepdims=True)
     target = float(values[np.arange(len(wanted)), wanted].mean())
     low, high = 1 / HOTTEST, 1 / COLDEST

@@ -179,8 +179,9 @@ async def _on_left(request: Request, error: Exception) -> Response:
 async def _on_http(request: Request, error: Exception) -> Response:
     """No such route, or not with this method."""
     assert isinstance(error, HTTPException)
-    what = "method" if error.status_code == 405 else "address"
-    told = ServeError("BX808", f"there is no such {what}", hint="/docs lists all addresses")
+    allowed = (error.headers or {}).get("Allow")
+    message = f"this address takes {allowed}, not {request.method}" if allowed else "there is no such address"
+    told = ServeError("BX808", message, hint="/docs lists all addresses")
     note_of(request).code = told.code
     return Response(replies.body(told), error.status_code, headers=error.headers, media_type=replies.JSON)
 

@@ -49,7 +49,7 @@ def card(
     parts = [
         f"# {recipe.name}",
         recipe.about.strip() or "A tagger for biomedical text.",
-        f"Made by Biomux {__version__}: one encoder (`{_last(recipe.model.encoder.name)}`), {len(tasks)} heads, "
+        f"Made by Biomux {__version__}: one encoder ({_encoder(recipe)}), {len(tasks)} {'head' if len(tasks) == 1 else 'heads'}, "
         f"precision {gate.chosen}, a graph of {graph_size / 1e6:.1f} MB. Windows have at most {recipe.model.encoder.limit} tokens.",
         LIMITS.strip(),
         "## Heads\n\n"
@@ -168,6 +168,14 @@ def _corpus(head: str, recipe: Recipe) -> str:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _encoder(recipe: Recipe) -> str:
+    """What an encoder was, or began as."""
+    settings = recipe.model.encoder
+    if settings.bundle is not None:
+        return f"begun as that of the bundle `{_last(settings.bundle)}`"
+    return f"`{_last(settings.name)}`" if settings.name else f"of kind {settings.kind}"
 
 
 def _last(name: str) -> str:

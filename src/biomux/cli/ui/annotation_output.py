@@ -135,20 +135,24 @@ def job(
                 shown.what = f"annotating, {characters:,} characters read"
                 shown.reach(shown.done)
 
-        tally = run(
-            inputs,
-            goal,
-            settings,
-            workers=workers,
-            cluster=cluster,
-            threads=threads,
-            part_size=part_size,
-            restart=restart,
-            overwrite=overwrite,
-            listen=listen,
-            on_read=on_read,
-            on_loss=losses,
-        )
+        try:
+            tally = run(
+                inputs,
+                goal,
+                settings,
+                workers=workers,
+                cluster=cluster,
+                threads=threads,
+                part_size=part_size,
+                restart=restart,
+                overwrite=overwrite,
+                listen=listen,
+                on_read=on_read,
+                on_loss=losses,
+            )
+        except KeyboardInterrupt:
+            note("to go on from here, repeat the command")
+            raise
     seconds = time.perf_counter() - begun
     if kept:
         note(f"resumed a stopped run: {count_of(kept, 'part was', 'parts were')} already done")

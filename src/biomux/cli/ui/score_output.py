@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 def show(content: Mapping[str, Any], *, errors: int, as_json: bool) -> None:
     """Print the tables of all columns with their signatures, then a summary; or the same as JSON."""
     from biomux.cli.ui.display import note, sentence, table
+    from biomux.corpora import own, view
     from biomux.evaluation import score_tables
     from biomux.scoring.signature import common_signature
 
@@ -41,7 +42,9 @@ def show(content: Mapping[str, Any], *, errors: int, as_json: bool) -> None:
         print(common_signature([column["signature"] for column in others]))
     # Columns over the same documents have the same to say of them: once is enough.
     for remark in dict.fromkeys(
-        f"{column['corpus']}: {line}" for column in content["columns"] for line in score_tables.remarks(column)
+        f"{own.short_name(view.parse(column['corpus'])[0])}: {line}"
+        for column in content["columns"]
+        for line in score_tables.remarks(column)
     ):
         note(remark)
 
