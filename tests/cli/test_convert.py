@@ -60,6 +60,17 @@ def test_a_file_becomes_a_file_and_formats_are_stated(here: Path, capsys: pytest
     assert "read 1 file as conll; wrote 1 document with 2 spans as jsonl" in said
 
 
+def test_types_get_other_names(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spans = (Span(0, 7, "chemical"), Span(17, 22, "gene"))
+    formats.write([Document("1", "Aspirin inhibits COX-2.", spans=spans)], here / "found.jsonl")
+    assert convert("found.jsonl", "found.pubtator", "--rename", "gene=Gene,drug=Drug") == 0
+    (document,) = formats.read(here / "found.pubtator")
+    assert [span.type for span in document.spans] == ["chemical", "Gene"]
+    assert "--rename: no type or class is called 'drug'" in told(capsys)
+    assert convert("found.jsonl", "again.pubtator", "--rename", "gene") == 2
+    assert "--rename needs an old and a new name, got 'gene'; write OLD=NEW" in told(capsys)
+
+
 def test_gzip_both_ways(here: Path) -> None:
     (here / "a.tsv.gz").write_bytes(gzip.compress(CONLL.encode()))
     assert convert("a.tsv.gz", "a.jsonl.gz") == 0

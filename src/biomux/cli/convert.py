@@ -53,6 +53,14 @@ def command(
             autocompletion=complete_format,
         ),
     ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename",
+            metavar="OLD=NEW,...",
+            help="Give types and classes other names, for instance gene=Gene. Repeatable.",
+        ),
+    ] = None,
     on_error: Annotated[
         OnError,
         typer.Option(
@@ -99,6 +107,7 @@ def command(
         biomux convert genes.tsv genes.jsonl -O type=gene
         biomux convert papers.csv papers.pubtator --text title,abstract --id pmid
         biomux convert tagged.jsonl entities.tsv
+        biomux convert tagged.jsonl tagged.pubtator --rename gene=Gene,disease=Disease
         biomux convert abstracts/ out/ --from medline --to pubtator
         zcat corpus.xml.gz | biomux convert - - --to jsonl | head -3
     """
@@ -114,6 +123,7 @@ def command(
     if sources.count("-") > 1:
         raise UsageError("BX001", "standard input can be read only once", hint="give - only once")
     chosen = _target_format(goal, to)
+    renamed = _renamed(rename)
     with ExitStack() as stack:
         log = stack.enter_context(target(skipped, overwrite=overwrite)) if skipped else None
         skips = Skips(log) if on_error is OnError.skip else None
@@ -127,6 +137,8 @@ def command(
             shown=shown,
             skipping=skips is not None,
             on_deleted=deletions,
+            renamed=renamed,
+            unused=set(renamed),
         )
         losses = Losses(
             strict=strict_loss,
@@ -146,10 +158,24 @@ def command(
         note(
             f"answers whose offsets were wrong and were corrected: {reading.repaired:,} (-O repair=false rejects them)"
         )
+    if reading.unused:
+        note(f"--rename: no type or class is called {', '.join(map(repr, sorted(reading.unused)))}")
     deletions.report(skipped)
     losses.report()
     if skips:
         skips.report(skipped)
+
+
+def _renamed(given: list[str] | None) -> dict[str, str]:
+    """Old names of types, and new ones."""
+    made: dict[str, str] = {}
+    for part in ",".join(given or ()).split(","):
+        old, equals, new = (piece.strip() for piece in part.partition("="))
+        if part.strip() and not (old and equals and new):
+            raise UsageError("BX001", f"--rename needs an old and a new name, got {part!r}", hint="write OLD=NEW")
+        if part.strip():
+            made[old] = new
+    return made
 
 
 def _target_format(goal: str, to: str | None) -> Format:

@@ -1,4 +1,4 @@
-"""Parquet: one row a document, for data frames, DuckDB and the like. Needs pyarrow (`pip install biomux[parquet]`).
+"""Parquet: one row a document, for data frames, DuckDB and the like. Needs pyarrow (`pip install 'biomux[parquet]'`).
 
 Columns have the names and meanings of docs/reference/jsonl.md: `id` and `text` are strings; `passages`, `spans`, `relations`, `labels` and
 `questions` are lists of structs; `sentences`, `tokens`, `coverage` and a span's `fragments` are lists of `{start, end}`; what may hold any JSON

@@ -14,7 +14,7 @@ column (BC5CDR's parts of a composite mention) in `span.extra["parts"]`. Relatio
 column after them (BioRED's novelty) is `relation.extra["novelty"]`. A line of three columns says something of the whole document, such as a
 term that it is indexed with: it is read as a relation of one concept.
 
-Writing. A mention without identifier gets `-` in their column, since readers count columns. TABs and line ends in the text become blanks, of which there are as many, so offsets stay; this is reported. So are passages that
+Writing. Types are written as they are called; PubTator's own begin with a capital, such as Gene, Disease and Chemical (`biomux convert --rename gene=Gene`). A mention without identifier gets `-` in their column, since readers count columns. TABs and line ends in the text become blanks, of which there are as many, so offsets stay; this is reported. So are passages that
 are not a title and an abstract, and relations between spans.
 """
 

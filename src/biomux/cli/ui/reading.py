@@ -15,7 +15,7 @@ from biomux.errors import FormatError, UnreadableError, UsageError
 from biomux.formats import UniqueStems, files, named_files, of_source, position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from biomux.cli.ui.display import Progress
     from biomux.document import Document
@@ -46,6 +46,10 @@ class CountingReader:
     """Answers that a reader found beside the place that the file states."""
     on_deleted: Callable[[str, str], None] | None = None
     """Told the name of a file and an id that the file says has been withdrawn (MEDLINE's daily updates do)."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Other names for types and classes, by the names that they have."""
+    unused: set[str] = field(default_factory=set)
+    """Those of these names that no document had so far."""
     _passed_over: list[FormatError | UnreadableError] = field(default_factory=list)
     _about: list[str] = field(default_factory=list)
     _alone: bool = True
@@ -76,6 +80,13 @@ class CountingReader:
         if self.formats:
             self.reads.must_be_taken()
 
+    def _rename(self, document: Document) -> Document:
+        from biomux.corpora.view import rename
+
+        self.unused -= {one.type for one in (*document.spans, *document.relations)}
+        self.unused -= {label.name for label in document.labels}
+        return rename(document, self.renamed)
+
     def documents(self, source: Source, found: Format) -> Iterator[Document]:
         """The documents of one source."""
         opened: list[BinaryIO] = []
@@ -94,6 +105,8 @@ class CountingReader:
         self.formats[found.name] = self.formats.get(found.name, 0) + 1
         try:
             for document in found.read(replace(source, open=open_watched), on_error=self.on_error, **options):
+                if self.renamed:
+                    document = self._rename(document)
                 if self.skipping and not self._fits(document):
                     continue
                 self.count += 1
