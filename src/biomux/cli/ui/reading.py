@@ -83,7 +83,8 @@ class CountingReader:
     def _rename(self, document: Document) -> Document:
         from biomux.corpora.view import rename
 
-        self.unused -= {one.type for one in (*document.spans, *document.relations)}
+        self.unused -= {span.type for span in document.spans}
+        self.unused -= {relation.type for relation in document.relations}
         self.unused -= {label.name for label in document.labels}
         return rename(document, self.renamed)
 
