@@ -209,7 +209,7 @@ def _studies() -> list[str]:
     rows = [(f"`biomux study {name}`", study.read_study(name)[0].about) for name in study.names("studies")]
     rows += [(f"`biomux transfer {name}`", study.read_transfer(name)[0].about) for name in study.names("transfers")]
     parts.append(_table(("", ""), [(name, " ".join(about.split())) for name, about in rows]))
-    for model in (study.Study, study.StudySystem, study.Scoring, study.Transfer):
+    for model in (study.Study, study.StudySystem, study.ScoredColumn, study.Scoring, study.Transfer):
         parts += _keys(model.__name__, model, model.model_json_schema())
     return parts
 
