@@ -206,7 +206,10 @@ def processes() -> list[str]:
         (["--on", "spark", "-o", "out/"], "BX001: --on must be local, ray or ray://HOST:PORT, got 'spark'"),
         (["--on", "ray"], "BX001: --on needs an output file or folder"),
         (["--on", "ray", "--workers", "2", "-o", "out/"], "BX001: cannot use --workers with --on ray"),
-        (["--retries", "1", "-o", "out/"], "BX001: --cpus-per-task, --in-flight and --retries are for a cluster"),
+        (
+            ["--retries", "1", "-o", "out/"],
+            "BX001: cannot use --cpus-per-task, --in-flight or --retries without --on ray",
+        ),
     ],
 )
 def test_a_wrong_command_is_told(tmp_path: Path, options: list[str], message: str) -> None:

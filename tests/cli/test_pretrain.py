@@ -136,7 +136,7 @@ def test_formats_are_named_by_the_setting(
     [
         (
             ["pretrain", "a/mtl"],
-            "BX303: unknown recipe of pre-training 'a/mtl'; it is a recipe of `biomux train a/mtl`",
+            "BX303: unknown pre-training recipe 'a/mtl'; it is a recipe of `biomux train a/mtl`",
         ),
         (["train", "c/tiny"], "BX303: unknown recipe 'c/tiny'; it is a recipe of pre-training: biomux pretrain c/tiny"),
         (["pretrain", "c/tiny", "--set", "text.held_out=1"], "text → held_out: input should be less than 1"),

@@ -241,7 +241,7 @@ def test_scores_without_counts_are_not_tested_and_that_is_said(
 
 def test_a_published_table_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "--published", "Z:1"]) == 2
-    assert "no table 'Z:1' of a paper is known" in capsys.readouterr().err
+    assert "unknown table 'Z:1'" in capsys.readouterr().err
 
 
 def test_options_of_formats_reach_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

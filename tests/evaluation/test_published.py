@@ -44,7 +44,7 @@ def test_paper_e_has_eight_systems_on_fifteen_corpora() -> None:
 def test_tables_that_do_not_make_one_table_are_refused() -> None:
     with pytest.raises(ScoreError, match="BX704"):
         score_table("E", ["9"], metric="f1-strict")
-    with pytest.raises(ScoreError, match="several figures of"):
+    with pytest.raises(ScoreError, match="several published figures for"):
         score_table("D", ["3"], metric="f1-strict")
     with pytest.raises(ScoreError, match=r"has none on .*; choose among A:"):
         score_table("A", ["2", "4.2"], metric="f1-strict")

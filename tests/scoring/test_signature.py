@@ -21,7 +21,7 @@ def test_what_was_written_is_read() -> None:
     fields = read_signature(line)
     assert (fields["corpus"], fields["sha256"], fields["seed"]) == ("a:b", "c" * 12, "7")
     assert "\n" not in line
-    with pytest.raises(UsageError, match="cannot stand in a signature"):
+    with pytest.raises(UsageError, match="into a signature"):
         signature(matching="a|b", corpus="a", checksum="c", split="test", documents=3)
     with pytest.raises(UsageError, match="not a signature"):
         read_signature("strict F1")

@@ -164,7 +164,7 @@ def test_documents_are_paired_by_id_and_types_by_name() -> None:
 
 
 def test_rows_without_the_matching_are_refused() -> None:
-    with pytest.raises(ScoreError, match="row 1: a row of counts has no id, or none by 'word'"):
+    with pytest.raises(ScoreError, match="row 1: a row has no id, or no counts for 'word'"):
         document_counts([{"id": "1", "counts": {"strict": {}}}], matching="word")
 
 

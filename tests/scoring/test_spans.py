@@ -174,7 +174,7 @@ def test_semeval_reads_one_alignment_in_four_ways() -> None:
 def test_an_unknown_matching_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="unknown matching 'fuzzy'"):
         score([], matchings=["fuzzy"])
-    with pytest.raises(UsageError, match="does not know the tokens"):
+    with pytest.raises(UsageError, match="cannot score 'subword' without tokens"):
         score([], matchings=["subword"])
     with pytest.raises(UsageError, match="not scored by 'word'"):
         score([], matchings=["strict"])["word"]

@@ -372,8 +372,11 @@ def test_a_folder_that_cannot_be_used_is_told_before_anything_is_learned(
     ("arguments", "said"),
     [
         (["--way", "best"], "name a bundle with --with"),
-        (["--with", "default", "--tolerance", "2"], "--tolerance is for light tuning"),
-        (["--with", "default", "--way", "frozen", "--tolerance", "2"], "--tolerance is for light tuning"),
+        (["--with", "default", "--tolerance", "2"], "cannot use --tolerance without --way light or best"),
+        (
+            ["--with", "default", "--way", "frozen", "--tolerance", "2"],
+            "cannot use --tolerance without --way light or best",
+        ),
         (["--with", "default", "--dry-run"], "cannot use --resume, --dry-run"),
         (["--with", "default", "--way", "lite"], "'--way': 'lite' is not one of"),
         (["--with", "nowhere", "--way", "best"], "nowhere"),

@@ -308,7 +308,7 @@ def test_processes_that_cannot_share_a_step_are_told_how_they_could(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(TrainingError, match="2 processes cannot share a step of 1 batches") as caught:
+    with pytest.raises(TrainingError, match="must be a multiple of the number of processes, 2, got 1") as caught:
         run.start(invented.recipe(), tmp_path, directory=directory)
     assert caught.value.code == "BX407"
 

@@ -104,7 +104,7 @@ def build() -> Any:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; the exit code. Errors are told on stderr, in one sentence each."""
+    """Run a command line and return the exit code. Errors are reported on stderr, in one sentence each."""
     arguments = list(arguments) or ["--help"]
     debug = bool(os.environ.get("BIOMUX_DEBUG", "").strip("0"))
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
@@ -260,11 +260,11 @@ def _root(
 
 
 def _stub() -> None:
-    """Stands for a command that is not loaded."""
+    """A placeholder for a command that is not loaded yet."""
 
 
 def _prepare(command: Any, *, markup: Literal["rich"] | None) -> None:
-    """Make docstrings fit for help: prose flows, indented examples keep their lines, square brackets are no markup."""
+    """Make docstrings fit for help: prose is refilled, indented examples keep their lines, square brackets are not markup."""
     command.rich_markup_mode = markup
     if command.help:
         keep = "\b" if markup else "\b\n"

@@ -235,7 +235,9 @@ def _cluster(on: str, cpus: int, in_flight: int | None, retries: int, *, workers
     if on == "local":
         if (cpus, in_flight, retries) != (1, None, 3):
             raise UsageError(
-                "BX001", "--cpus-per-task, --in-flight and --retries are for a cluster", hint="add --on ray"
+                "BX001",
+                "cannot use --cpus-per-task, --in-flight or --retries without --on ray",
+                hint="add --on ray, or leave them out",
             )
         return None
     if on != "ray" and not on.startswith("ray://"):

@@ -209,7 +209,7 @@ def check(
 ) -> None:
     """Check data of your own, or a corpora directory against the cards.
 
-    Of your own data it shows which files are which split, the counts of each type, and what stands in the way of training: overlaps, mentions that
+    Of your own data it shows which files are which split, the counts of each type, and what would prevent training: overlaps, mentions that
     begin or end inside words, text that is in train and held out, duplicates, and types with too few examples. The exit code is 2 if the data cannot be
     trained on. biomux train shows the same before it begins.
 
@@ -249,7 +249,7 @@ def check(
 
 
 def _is_corpora_directory(path: str) -> bool:
-    """Whether a folder holds files that the catalogue's cards name. What is not there at all is said to be no corpora directory."""
+    """Whether a folder holds files that the catalogue's cards name. A folder that does not exist is not a corpora directory either."""
     from pathlib import Path
 
     from biomux.corpora import catalogue
@@ -260,7 +260,7 @@ def _is_corpora_directory(path: str) -> bool:
 
 
 def _check_own(path: str, *, as_json: bool) -> None:
-    """Show what data of one's own hold and what is wrong with them."""
+    """Show what the user's own data contain and what is wrong with them."""
     from pathlib import Path
 
     from biomux.corpora import own

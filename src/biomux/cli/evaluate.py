@@ -75,7 +75,7 @@ def command(
     """Score a model on corpora.
 
     Each corpus is scored with the head that was trained on it, and also with heads of other corpora whose types mean about the same
-    (cross-corpus). Pair other types with --map. Strict, word-level and relaxed scores stand side by side, with standard errors over
+    (cross-corpus). Pair other types with --map. Strict, word-level and relaxed scores are shown side by side, with standard errors over
     documents; docs/reference/scores.md explains them. The line under each table records how its scores were computed.
 
     Heads that do not tag are scored on the corpus they were trained on, with the gold mentions and questions given: classes by accuracy and

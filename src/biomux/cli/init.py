@@ -1,4 +1,4 @@
-"""`biomux init`: a recipe for data of one's own."""
+"""`biomux init`: a recipe for the user's own data."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def command(
     """Pre-train or distil an encoder on plain text.
 
     Words are hidden in the text, and the encoder learns to guess them; with a section distil, it learns from a teacher that reads the same. The text is split into
-    tokens once and kept on disk. A share of the documents is held out, and their perplexity told before, on the way and after.
+    tokens once and kept on disk. A share of the documents is held out; their perplexity is reported before, during and after training.
 
     The encoder is in the folder encoder of the run: recipes take it as model.encoder.name. A run stopped with Ctrl-C can be resumed, and ends with the same weights as
     if it had not been stopped. The command prints the encoder's folder.

@@ -94,7 +94,7 @@ def _commands() -> dict[str, str]:
 
 
 def _source(name: str) -> str:
-    """The text of a recipe or study, by name or file; an unknown name is told with its nearest neighbour."""
+    """The text of a recipe or study, by name or file; for an unknown name, the error suggests the nearest one."""
     from biomux.recipes import pretraining, read
     from biomux.studies import schema
 

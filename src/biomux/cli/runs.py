@@ -71,7 +71,7 @@ def run_folders(folder: Path) -> Iterator[Path]:
 
 
 def describe(folder: Path) -> dict[str, Any]:
-    """What a run's files say. A damaged or missing file says nothing, and that is not an error: a run may be in the middle of it."""
+    """What a run's files say. A damaged or missing file is not an error: the run may be writing it."""
     run = RunFolder(folder)
     try:
         name = run.recipe_mapping.get("name", "?")

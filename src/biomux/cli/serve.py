@@ -158,14 +158,18 @@ def _settings(**fields: Any) -> Settings:
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         raise UsageError(
-            "BX003", f"the package {error.name!r} is needed to serve", hint="pip install 'biomux[serve]'"
+            "BX003",
+            f"serving needs the package {error.name!r}, which is not installed",
+            hint="pip install 'biomux[serve]'",
         ) from None
     from biomux.engine.threads import usable_cores
     from biomux.serve.settings import Settings
 
     if fields["workers"] > 1:
         if os.name == "nt":
-            raise UsageError("BX001", "--workers needs a system with file descriptors that are inherited")
+            raise UsageError(
+                "BX001", "cannot use --workers on Windows: worker processes share one port by inheriting it"
+            )
         fields["threads"] = fields["threads"] or max(1, usable_cores() // fields["workers"])
     return Settings(**fields)
 

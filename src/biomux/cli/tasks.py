@@ -84,7 +84,7 @@ def map_command(
 def gathered(
     runs: Sequence[Path], corpora: Path | None, examples: int, *, keep: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The map of all tasks of some runs; tasks of one name in several runs are told apart by their run. `keep` gets the vectors."""
+    """The map of all tasks of some runs; tasks with the same name in several runs are distinguished by their run. `keep` gets the vectors."""
     import numpy as np
 
     from biomux.cli.ui.display import progress

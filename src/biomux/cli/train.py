@@ -95,17 +95,19 @@ def command(
         from biomux.training import run as runs
     given = settings or []
     if (way is not None or tolerance is not None) and onto is None:
-        raise UsageError("BX001", "--way and --tolerance say how a head is added", hint="name a bundle with --with")
+        raise UsageError("BX001", "cannot use --way or --tolerance without --with", hint="name a bundle with --with")
     if tolerance is not None and way not in ("light", "best"):
         raise UsageError(
-            "BX001", "--tolerance is for light tuning", hint="add --way best; a frozen encoder changes no answer"
+            "BX001",
+            "cannot use --tolerance without --way light or best",
+            hint="add --way best; a frozen encoder changes no answer",
         )
     if onto is not None:
         if resume or tensorboard or dry_run:
             raise UsageError(
                 "BX001",
                 "cannot use --resume, --dry-run or --tensorboard with --with",
-                hint="leave them out; what was stopped goes on with biomux train --resume RUN alone",
+                hint="leave them out; to resume, give biomux train --resume RUN alone",
             )
         _add(recipe, run, given, quick, corpora, onto, way or "frozen", tolerance)
         return

@@ -1,7 +1,7 @@
 """A bundle's card with the scores of an evaluation in it.
 
-What was measured after export cannot stand in the card that export wrote: `biomux evaluate --card` puts it there. The part begins with its
-own heading, stands last, and a later evaluation takes its place.
+The card that export writes cannot contain what is measured later: `biomux evaluate --card` adds it. The section has its own heading and comes
+last; a later evaluation replaces it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEADING = "## Scores on text that was held out"
 def put(bundle: Path, content: Mapping[str, Any], *, notes: str = "") -> None:
     """Write what `scores.json` says into the card of a bundle, and the card's new checksum into its manifest.
 
-    `notes` are what somebody saw by eye, in Markdown: they stand before the signatures.
+    `notes` are observations in Markdown; they come before the signatures.
     """
     manifest, card = check(bundle)
     made = (card.partition(f"\n{HEADING}\n")[0].rstrip("\n") + "\n\n" + section(content, notes=notes)).encode()
@@ -77,7 +77,7 @@ def section(content: Mapping[str, Any], *, notes: str = "") -> str:
 
 
 def markdown(table: Table) -> str:
-    """A table in Markdown; figures stand to the right."""
+    """A table in Markdown, figures aligned to the right."""
     head, rows = table
     numeric = [all(row[place][:1].isdecimal() or not row[place] for row in rows) for place in range(len(head))]
     lines = [head, ["---:" if right else "---" for right in numeric], *rows]

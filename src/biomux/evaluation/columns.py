@@ -1,7 +1,7 @@
 """Columns of an evaluation: which heads answer for which types of which corpus.
 
-Without further words a corpus is scored with the head that was trained on it, and beside that with every head that was trained on another
-corpus and means about the same (`biomux.corpora.cross`). A type map overrules both.
+By default a corpus is scored with the head that was trained on it, and also with every head that was trained on another corpus whose types
+mean about the same (`biomux.corpora.cross`). A type map overrides both.
 
 Heads that do not tag (classes, numbers, relations, answers) are scored on the corpus that they were trained on; on another one, if they are chosen by name.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ALL = "all"
 TEST = "test"
 WHOLE = "train+devel"
-"""All of data of one's own that are in no parts: the development part was cut from them."""
+"""All documents of the user's own data, if they are not divided into parts: the development part was cut from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Column:
 
     @property
     def signed(self) -> str:
-        """What a signature calls the corpus: where data of one's own lie is nobody's business, and their checksum stands beside it."""
+        """What a signature calls the corpus. The path of the user's own data is private, and the signature has their checksum anyway."""
         return self.corpus if own.of_spec(self.base) is None else self.called
 
 
@@ -77,8 +77,8 @@ def plan(
 ) -> list[Column]:
     """The columns for some corpora ("all": each that a head was trained on). `chosen` limits the heads.
 
-    `known` are the plain types of the model. A map to them needs no `plain`, and data of one's own that no head was trained on are scored by those that have the same names.
-    Without a `split` it is test, and all documents of data of one's own that are in no parts and that no head was trained on.
+    `known` are the plain types of the model. A map to them needs no `plain`, and the user's own data that no head was trained on are scored by plain types with the same names.
+    Without a `split` it is test, or all documents of the user's own data that are not divided into parts and that no head was trained on.
     """
     if not heads:
         raise UsageError(
@@ -133,7 +133,7 @@ def _part(spec: str, heads: Sequence[EvaluatedHead]) -> str:
 
 
 def _distinct(columns: Sequence[Column]) -> list[Column]:
-    """Columns with names that can stand as folders, each once."""
+    """Columns with names that can be folders, each one different."""
     made: dict[str, Column] = {}
     for column in columns:
         plain = re.sub(r"[^\w.+~-]", "_", column.name)

@@ -115,10 +115,10 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
     named = f"{paper}:{','.join(tables)}"
     if not found:
         known = sorted({f"{one.paper}:{one.table}" for one in published.all_published()})
-        raise UsageError("BX001", f"no table {named!r} of a paper is known", hint=did_you_mean(named, known))
+        raise UsageError("BX001", f"unknown table {named!r}", hint=did_you_mean(named, known))
     if metric is None and len(found) > 1:
-        hint = f"name one with --metric: {', '.join(sorted(found))}"
-        raise UsageError("BX001", f"{named} has {len(found)} metrics", hint=hint)
+        hint = f"name one of {', '.join(sorted(found))}"
+        raise UsageError("BX001", f"--metric is required: {named} has {len(found)} metrics", hint=hint)
     corpora, names, values = published.score_table(paper, tables, metric=metric or found.pop())
     scale = 100.0 if any(value > 1 for row in values for value in row) else 1.0
     return [
@@ -235,7 +235,7 @@ def _kind(column: Mapping[str, Any], matching: str) -> str | None:
 def _with_relations(
     systems: Sequence[ComparedSystem], shared: Sequence[str], matching: str
 ) -> tuple[list[str], list[str]]:
-    """Where a matching of relations is asked for: the columns that have relations, and what must be said of the others."""
+    """For a matching of relations: the columns that have relations, and a remark about the others."""
     if matching not in RELATIONS:
         return list(shared), []
     kept = [
@@ -271,7 +271,7 @@ def _by_main(column: Mapping[str, Any], matching: str) -> bool:
 
 
 def _table(column: Mapping[str, Any], kind: str, matching: str) -> str:
-    """The matching under which a column has what is asked for. What a head says of relations has no direction."""
+    """The matching under which a column has the scores. Scores of relation heads have no direction."""
     if kind != "relations" or matching not in ("strict", "relations"):
         return matching
     return "strict" if "strict" in column["relations"]["matchings"] else "undirected"
@@ -298,7 +298,7 @@ def _first(systems: Sequence[ComparedSystem], column: str) -> Mapping[str, Any]:
 
 
 def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list[str]:
-    """Columns must be of the same documents; other differences between signatures are told."""
+    """Check that columns are of the same documents; other differences between signatures become remarks."""
     said = [
         f"{system.name}: not compared, since not all systems have it: {', '.join(left)}"
         for system in systems
@@ -429,7 +429,7 @@ def _compare_main(
             if not rows or main["rows"] is None:
                 return None
             if any("row" not in row or "id" not in row for row in rows):
-                raise ScoreError("BX705", "a row has no numbers of the main figure", hint="score again")
+                raise ScoreError("BX705", "a row has no id, or no values for the main figure", hint="score again")
             ids, values = [row["id"] for row in rows], [row["row"] for row in rows]
             made.append(read_rows({"figure": main["rows"], "classes": main["classes"], "ids": ids, "rows": values}))
         sides.append(made)

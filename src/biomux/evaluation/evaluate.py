@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from biomux.evaluation.model_heads import EvaluatedHead, EvaluatedModel
 
 SPLITS = ("train", "devel", "test")
-"""The splits of a training corpus in which a foreign test document must not stand."""
+"""The splits of a training corpus that must not contain a test document of another corpus."""
 
 Known = tuple["Mapping[str, frozenset[int]]", "tuple[str, ...]"]
 """The keys of each training part, and the corpora that could not be read."""
@@ -45,11 +45,11 @@ def evaluate(
     folder: Path | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
-    """The scores of each column, as they stand in `scores.json`; predictions and counts go to `folder`.
+    """The scores of each column, as in `scores.json`; predictions and counts go to `folder`.
 
-    Documents of a corpus that no head was trained on are left out if they stand in the text of one that a head was trained on, unless
-    `keep_seen`. Heads that read entities (relations) are given the gold ones, or with `found_entities` those that the model finds. `tick` hears of each
-    document that is done.
+    Documents of a corpus that no head was trained on are left out if a corpus that a head was trained on also has them, unless
+    `keep_seen`. Heads that read entities (relations) are given the gold ones, or with `found_entities` those that the model finds. `tick` is called after each
+    document.
     """
     known: Known | None = None
     trained = tuple(dict.fromkeys(head.base for head in heads if head.base))

@@ -69,7 +69,7 @@ class EvaluatedHead:
 
     @property
     def called(self) -> str | None:
-        """What the corpus is called: of data of one's own, the name that a bundle keeps in place of the path."""
+        """The name of the corpus; for the user's own data, the name that a bundle keeps instead of the path."""
         return None if self.base is None else own.short_name(self.base)
 
 
@@ -119,7 +119,7 @@ def _stated(folder: Path) -> Mapping[str, str]:
 
 
 def _read_by(task: Any) -> str:
-    """The corpus of a recipe's task; with the types that it kept, where it is no tagger whose own types say that."""
+    """The corpus of a recipe's task, with the types that it kept, unless it is a tagger, which names its types itself."""
     if task.rename:
         return view.spec(task.corpus, types=task.types, rename=task.rename)
     return f"{task.corpus}[{','.join(task.types)}]" if task.kind != "tagging" and task.types else str(task.corpus)

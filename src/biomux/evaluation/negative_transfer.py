@@ -1,8 +1,8 @@
 """Negative transfer: does a model of many tasks fall behind one that learned a task alone?
 
-Every column that the model shares with a baseline is compared, document by document, by approximate randomisation; p is corrected by
-Holm over all of these. A fall is an alarm if it is significant. Where there are no rows of documents (a run's development scores) a fall
-is told, but not tested.
+Every column that the model shares with a baseline is compared, document by document, by approximate randomisation, with Holm's correction
+over all of them. A significant drop raises an alarm. Without rows of documents (a run's development scores) a drop is reported, but not
+tested.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Figures that the five papers published, to stand beside ours.
+"""Figures that the five papers published, for comparison with ours.
 
-`published.csv` holds one figure a row: paper (A to E), table, system, corpus, metric, value, note. Values stand as printed, some as shares, most in
+`published.csv` holds one figure per row: paper (A to E), table, system, corpus, metric, value, note. Values are as printed, some as shares, most in
 percent. They are facts of the papers, not measurements of Biomux, and not comparable across papers.
 
 >>> figure = published(paper="E", table="1", system="mtm", corpus="bc2gm")[0]
@@ -101,7 +101,7 @@ def score_table(paper: str, tables: Sequence[str], *, metric: str) -> tuple[list
             if cells.setdefault(cell, figure.value) != figure.value:
                 raise ScoreError(
                     "BX704",
-                    f"there are several figures of {figure.system} on {figure.corpus}",
+                    f"there are several published figures for {figure.system} on {figure.corpus}",
                     where=where,
                     hint="choose rows by their note with `published`",
                 )

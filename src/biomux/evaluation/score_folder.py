@@ -3,7 +3,7 @@
 DIR/
 ├── scores.json              every column: what was scored how, with its signature
 └── COLUMN/
-    ├── predictions.jsonl    the documents with what was predicted, as it was said
+    ├── predictions.jsonl    the documents with the predictions
     └── counts.jsonl         a row a document: tp, fp, fn by matching and type; `row`: what the main figure is made from
 """
 
@@ -31,7 +31,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ScoreFolder:
-    """The scores of one system: columns by name. `folder` is None where there are no rows of documents behind them."""
+    """The scores of one system: columns by name. `folder` is None if there are no rows of documents."""
 
     system: str
     columns: Mapping[str, Mapping[str, Any]]
@@ -129,7 +129,7 @@ def write_scores(folder: Path, content: Mapping[str, Any]) -> None:
 
 
 def signed(scores: Mapping[str, Any], **facts: Any) -> str:
-    """The signature of a column's tables: all matchings that stand side by side in them."""
+    """The signature of a column's tables, with all matchings that they show."""
     found = scores.get("spans", {}).get("matchings", {})
     matching = "+".join([*found, *(["semeval"] if "semeval" in scores.get("spans", {}) else [])])
     linked = "+".join(scores.get("relations", {}).get("matchings", {}))

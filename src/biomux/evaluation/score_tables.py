@@ -15,9 +15,9 @@ Table = tuple[list[str], list[tuple[str, ...]]]
 """Names of columns, and rows."""
 
 SIDE_BY_SIDE = ("word", "boundary", "type", "overlap", "partial", "subword")
-"""What stands beside strict F1; "partial" is SemEval-2013's."""
+"""The matchings shown next to strict F1; "partial" is that of SemEval-2013."""
 HEADINGS = {"partial": "F1 SemEval", "subword": "F1 sub-word"}
-"""Short, and broken at blanks: twelve columns must stand side by side on a terminal."""
+"""Short, with line breaks at spaces: twelve columns must fit on a terminal."""
 
 
 def tables(column: Mapping[str, Any], *, bins: bool = True) -> list[tuple[str, Table]]:
@@ -269,7 +269,7 @@ def remarks(column: Mapping[str, Any]) -> list[str]:
     if removed and removed["documents"]:
         places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
         said.append(
-            f"{removed['documents']:,} documents were left out: they stand in corpora that the model was trained on ({places})"
+            f"{removed['documents']:,} documents were left out: they are also in corpora that the model was trained on ({places})"
         )
     if column.get("unchecked"):
         names = ", ".join(column["unchecked"])

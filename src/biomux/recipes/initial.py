@@ -1,4 +1,4 @@
-"""A first recipe for data of one's own: what they hold decides the tasks, how much there is the epochs.
+"""A first recipe for the user's own data: their annotations decide the tasks, their size the epochs.
 
 | the data have | the recipe gets |
 |---|---|
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TEST = 0.15
 """The share that is cut for a test part, where the data have none and are enough."""
 ENOUGH = 20
-"""Documents of which a test part can be cut."""
+"""The number of documents from which on a test part is cut."""
 READ = 200_000
 """Words that a small corpus is read for in all epochs together."""
 FEWEST, MOST = 4, 40
@@ -49,7 +49,7 @@ _TAG = re.compile(r"@[\w-]+\$")
 
 @dataclass(frozen=True)
 class Data:
-    """Data of one's own, looked at: what a recipe says about them."""
+    """What a recipe needs to know about the user's own data."""
 
     name: str
     corpus: Any
@@ -83,7 +83,7 @@ def read(path: str, *, name: str | None = None, test: float | None = None) -> Da
             parts = {split: list(found.documents(split)) for split in found.splits}
         else:
             notes.append(
-                f"{whole} documents are too few to cut a test part from: what is said about how good it is comes from the development part"
+                f"{whole} documents are too few to cut a test part from: scores are those on the development part"
             )
     survey = look(parts, where=path)
     train = parts["train"]
@@ -96,7 +96,7 @@ def read(path: str, *, name: str | None = None, test: float | None = None) -> Da
 def text(
     data: Data, *, encoder: Mapping[str, Any], said: str, seconds: str | None = None, place: Path | None = None
 ) -> str:
-    """The recipe, whole and commented. `said` is why this encoder was taken, `seconds` how long training would take."""
+    """The recipe, whole and commented. `said` is why this encoder was chosen, `seconds` how long training would take."""
     several = len(data.tasks) > 1
     small = data.words < 50_000
     file = place or f"{data.name}.yaml"

@@ -153,7 +153,7 @@ def names() -> list[str]:
 
 
 def source(name: str) -> tuple[str, str]:
-    """The text of a recipe, and where it stands: a file, or one that comes with Biomux."""
+    """The text and the path of a recipe: a file, or one that comes with Biomux."""
     if Path(name).is_file():
         return recipes.source(name)
     shipped = names()
@@ -162,6 +162,6 @@ def source(name: str) -> tuple[str, str]:
         hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
         if name in recipes.names():
             hint = f"it is a recipe of `biomux train {name}`; for pre-training there are: {', '.join(shipped)}"
-        raise RecipeError("BX303", f"unknown recipe of pre-training {name!r}", hint=hint)
+        raise RecipeError("BX303", f"unknown pre-training recipe {name!r}", hint=hint)
     root = resources.files("biomux.recipes").joinpath("encoders")
     return root.joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name

@@ -6,7 +6,7 @@
 | loop.epochs | 1 |
 | loop.batch_tokens | at most 1,024 |
 | development.limit | at most 30 documents of each task |
-| model.encoder | its first 2 layers; where its weights are not at hand, 2 layers of 64 with random weights and the words of the training text |
+| model.encoder | its first 2 layers; if its weights are not available offline, 2 layers of 64 with random weights and the words of the training text |
 """
 
 from __future__ import annotations

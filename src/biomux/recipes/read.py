@@ -29,7 +29,7 @@ def read(name: str, *, settings: Sequence[str] = ()) -> Recipe:
 
 
 def plain(name: str) -> tuple[dict[str, Any], str]:
-    """What stands in a recipe, unchecked, and where it stands."""
+    """The content of a recipe, unchecked, and its path."""
     text, where = source(name)
     return mapping(
         text, where=where, what="a recipe must be a mapping with the keys name, tasks, model, regime, loop"
@@ -76,7 +76,7 @@ def names(kind: str = "") -> list[str]:
 
 
 def corpora_in(names: Sequence[str]) -> list[str]:
-    """Names of corpora, where a recipe's file stands for the corpora of its tasks, and what is no corpus of the catalogue may be a path."""
+    """Names of corpora. The file of a recipe means the corpora of its tasks; what is not in the catalogue may be a path."""
     found: list[str] = []
     for name in names:
         if name not in catalogue.names() and name != "all" and Path(name).is_dir():
@@ -89,7 +89,7 @@ def corpora_in(names: Sequence[str]) -> list[str]:
 
 
 def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
-    """The text of a recipe, and where it stands: a file, or one that comes with Biomux. `known` are the names to suggest for one that is unknown."""
+    """The text and the path of a recipe: a file, or one that comes with Biomux. `known` are the names to suggest for an unknown one."""
     path = Path(name)
     if path.is_file():
         try:

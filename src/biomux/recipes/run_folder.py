@@ -78,7 +78,7 @@ class RunFolder:
 
     @cached_property
     def recipe_mapping(self) -> dict[str, Any]:
-        """The recipe as it stands in the file, unchecked: a run of another version can still be listed and reported."""
+        """The recipe as the file has it, unchecked: a run of another version can still be listed and reported."""
         import yaml
 
         path = self.path / RECIPE
@@ -120,7 +120,7 @@ class RunFolder:
 
     @cached_property
     def begun(self) -> dict[str, Any]:
-        """The recipe and the checksum of the corpora that the run was begun with."""
+        """The recipe and the checksum of the corpora that the run was started with."""
         return _json_object(self.path / BEGUN) or {}
 
     @cached_property

@@ -61,17 +61,17 @@ def _check_all_paired(waiting: tuple[Mapping[str, Document], Mapping[str, Docume
     if (ordered[1:] == ordered[:-1]).any():
         raise ScoreError(
             "BX702",
-            "gold and predictions both have several documents of one id",
-            hint="give every document an id of its own",
+            "gold and predictions both have several documents with the same id",
+            hint="give every document its own id",
         )
 
 
 def _twice(id: str, side: str) -> ScoreError:
     return ScoreError(
         "BX702",
-        f"the {side} have two documents of this id",
+        f"the {side} have two documents with this id",
         where=f"document {id!r}",
-        hint="give every document an id of its own",
+        hint="give every document its own id",
     )
 
 

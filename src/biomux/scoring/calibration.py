@@ -1,6 +1,6 @@
 """Does a score of 0.9 mean nine in ten? Measures of that, and of how well scores tell right from wrong.
 
-`scores` are in 0..1, `right` says of each whether it was right. How scores are made honest stands in `biomux.scoring.temperature`.
+`scores` are between 0 and 1; `right` says for each answer whether it was right. `biomux.scoring.temperature` calibrates scores.
 
 >>> round(expected_error([0.9, 0.9, 0.6, 0.6], [True, True, True, False]), 3)
 0.1
@@ -85,7 +85,7 @@ def reliability(scores: ArrayLike, right: ArrayLike, *, bins: int = BINS, by: st
     elif by == "number":
         edges = np.unique(np.concatenate([[0.0], np.quantile(confidences, np.linspace(0, 1, bins + 1)[1:-1]), [1.0]]))
     else:
-        raise UsageError("BX001", f"bins cannot be made by {by!r}", hint='choose "width" or "number"')
+        raise UsageError("BX001", f"by must be 'width' or 'number', got {by!r}")
     places = np.clip(np.searchsorted(edges, confidences, side="left") - 1, 0, len(edges) - 2)
     numbers = np.bincount(places, minlength=len(edges) - 1)
     score_sums = np.bincount(places, weights=confidences, minlength=len(edges) - 1)
@@ -120,7 +120,7 @@ def risk_coverage(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _thinned(coverage: Floats, risk: Floats, *, most: int = 40) -> tuple[tuple[float, float], ...]:
-    """At most so many points of the curve, at even steps of coverage; its last point is always there."""
+    """A limited number of points of the curve, at even steps of coverage; the last point is always included."""
     places = np.unique(np.ceil(np.linspace(0, len(coverage), min(most, len(coverage)) + 1)[1:]).astype(int) - 1)
     return tuple((round(float(coverage[place]), 4), round(float(risk[place]), 4)) for place in places)
 
@@ -179,11 +179,11 @@ def checked(scores: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats]:
     if confidences.ndim != 1 or confidences.shape != hits.shape:
         raise ScoreError(
             "BX705",
-            f"scores have the shape {confidences.shape}, right or not {hits.shape}",
-            hint="give one of each an answer",
+            f"scores and judgements must be lists of the same length, got the shapes {confidences.shape} and {hits.shape}",
+            hint="give one score and one judgement per answer",
         )
     if not len(confidences):
-        raise ScoreError("BX704", "there are no scores to look at", hint="predict on documents that have answers")
+        raise ScoreError("BX704", "there must be at least one score", hint="predict on documents that have answers")
     if not ((confidences >= 0) & (confidences <= 1)).all():
-        raise ScoreError("BX705", "a score lies outside 0..1", hint="give probabilities, not logits")
+        raise ScoreError("BX705", "scores must be between 0 and 1", hint="give probabilities, not logits")
     return confidences, hits

@@ -220,7 +220,7 @@ class CountTally:
         _add_products(self.all, all_tp, all_fp, all_fn)
 
     def table(self, documents: int) -> Table:
-        """The table of so many documents, those without any type included."""
+        """The table for this number of documents, including those without any type."""
         return Table(
             {name: Counts(*self.types[name][:3]) for name in sorted(self.types)},
             {name: Spread(0, *self.types[name][3:]) for name in sorted(self.types)},

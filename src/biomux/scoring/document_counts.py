@@ -38,7 +38,7 @@ def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "stric
         except (KeyError, TypeError, ValueError):
             raise ScoreError(
                 "BX705",
-                f"a row of counts has no id, or none by {matching!r}",
+                f"a row has no id, or no counts for {matching!r}",
                 where=f"row {len(ids) + 1}",
                 hint="score again with this matching",
             ) from None
@@ -54,7 +54,7 @@ def document_counts(rows: Iterable[Mapping[str, Any]], *, matching: str = "stric
             ):
                 raise ScoreError(
                     "BX705",
-                    f"the counts of {name!r} are not three numbers",
+                    f"the counts of {name!r} must be three whole numbers",
                     where=f"document {ids[number]!r}",
                     hint="score again",
                 )

@@ -1,4 +1,4 @@
-"""One row of numbers a document, whose sums give a task's main figure: so that figures of every kind can be resampled alike.
+"""One row of numbers per document, whose sums give a task's main figure, so that all kinds of figures can be resampled in the same way.
 
 | figure | a document's row | figure of the sums |
 |---|---|---|
@@ -7,8 +7,8 @@
 | mean | sum of values, number of values | their mean: accuracy, exact match, token F1 |
 | pearson | n, Σx, Σy, Σx², Σy², Σxy | Pearson's correlation |
 
-Several seeds of a system stand side by side in a row, and its figure is the mean of theirs: documents are drawn and exchanged with all their
-seeds. So the difference that is tested is the difference of the means that tables show.
+A row holds all seeds of a system, and the system's figure is the mean over seeds: a document is drawn or exchanged together with all its
+seeds. So the difference that is tested is the difference between the means that tables show.
 
 >>> one = Rows("mean", ("1", "2", "3"), np.array([[1, 1], [0, 1], [1, 1]], dtype=float))
 >>> round(figure_of([one]), 3)
@@ -46,7 +46,7 @@ class Rows:
 
     def __post_init__(self) -> None:
         if self.figure not in FIGURES:
-            raise UsageError("BX001", f"there are no rows of {self.figure!r}", hint=f"choose from {', '.join(FIGURES)}")
+            raise UsageError("BX001", f"unknown figure {self.figure!r}", hint=f"choose from {', '.join(FIGURES)}")
         wanted = {
             "f1": (3,),
             "macro-f1": (len(self.classes), 3),
@@ -56,8 +56,7 @@ class Rows:
         if self.values.shape != (len(self.ids), *wanted):
             raise ScoreError(
                 "BX705",
-                f"rows of {self.figure} have the shape {self.values.shape}",
-                hint=f"give {(len(self.ids), *wanted)}",
+                f"rows of {self.figure} must have the shape {(len(self.ids), *wanted)}, got {self.values.shape}",
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -76,7 +75,7 @@ def read_rows(content: dict[str, Any]) -> Rows:
             values = values.reshape(len(ids), len(classes), 3)
         return Rows(content["figure"], ids, values, classes)
     except (KeyError, TypeError, ValueError) as error:
-        raise ScoreError("BX705", f"rows cannot be read: {error}", hint="score again") from None
+        raise ScoreError("BX705", f"cannot read the rows: {error}", hint="score again") from None
 
 
 def numbers(gold: float, predicted: float) -> list[float]:
@@ -106,12 +105,16 @@ def compare_rows(
     if not first or len(first) != len(second):
         raise ScoreError(
             "BX705",
-            f"the systems have {len(first)} and {len(second)} seeds",
-            hint="compare as many seeds of the one as of the other",
+            f"both systems must have the same number of seeds, got {len(first)} and {len(second)}",
+            hint="leave out some seeds of one system, or score more of the other",
         )
     figures = {rows.figure for rows in (*first, *second)}
     if len(figures) > 1:
-        raise ScoreError("BX705", f"rows are of several figures: {', '.join(sorted(figures))}", hint="score alike")
+        raise ScoreError(
+            "BX705",
+            f"all rows must be of the same figure, got {', '.join(sorted(figures))}",
+            hint="score all in the same way",
+        )
     ids = first[0].ids
     if any(set(rows.ids) != set(ids) or len(rows.ids) != len(ids) for rows in (*first, *second)):
         raise ScoreError(

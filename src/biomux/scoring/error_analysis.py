@@ -114,7 +114,7 @@ def mistakes(gold: Document, predicted: Document, *, types: Collection[str] | No
 def tally(
     pairs: Iterable[tuple[Document, Document]], *, types: Collection[str] | None = None, examples: int = 5
 ) -> MistakeTable:
-    """Count the mistakes of (gold, predicted) pairs. Examples are drawn by lot from the document's id, whatever the order of documents."""
+    """Count the mistakes of (gold, predicted) pairs. Examples are chosen at random, seeded by the document's id, so the order of documents does not matter."""
     counts: Counter[tuple[str, str, str]] = Counter()
     by_kind: dict[str, list[Mistake]] = {}
     for gold, predicted in pairs:

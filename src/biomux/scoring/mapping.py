@@ -1,4 +1,4 @@
-"""Type maps: gold says one word, the model another.
+"""Type maps, for gold and model types that have different names.
 
 A map is written `gold type=model type`, several with commas. A model type may name its head: `Gene=bc2gm/GENE`. Only what the map names is
 scored, under the gold type's name. Where one model type answers several gold types, those become one (`SNP+DNAMutation`), since the model
@@ -45,7 +45,7 @@ class TypeMap:
         return replace(document, spans=tuple(_as(span, type_) for span, type_ in typed if type_), relations=())
 
     def only(self, document: Document) -> Document:
-        """The predicted document with the spans that are scored, as they were said."""
+        """The predicted document with the spans that are scored, as they were predicted."""
         spans = tuple(span for span in document.spans if self._scored(span))
         return document if len(spans) == len(document.spans) else replace(document, spans=spans, relations=())
 
@@ -68,7 +68,7 @@ def parse(text: str) -> TypeMap:
         if not (gold and equals and predicted):
             raise UsageError(
                 "BX001",
-                f"{part!r} is no pair of types",
+                f"a type map must consist of pairs GOLD=MODEL, got {part!r}",
                 hint="write GOLD=MODEL, for instance Gene=protein or Gene=bc2gm/GENE",
             )
         pairs.append((gold, predicted))

@@ -47,13 +47,17 @@ def score_numbers(gold: ArrayLike, predicted: ArrayLike, *, samples: int = 1000,
     if gold_values.ndim != 1 or gold_values.shape != predicted_values.shape:
         raise ScoreError(
             "BX705",
-            f"gold has the shape {gold_values.shape} and predictions {predicted_values.shape}",
-            hint="give one number a document on both sides",
+            f"gold and predictions must be lists of the same length, got the shapes {gold_values.shape} and {predicted_values.shape}",
+            hint="give one number per document on both sides",
         )
     for name, side in (("gold", gold_values), ("predicted", predicted_values)):
         if not np.isfinite(side).all():
             place = int(np.flatnonzero(~np.isfinite(side))[0])
-            raise ScoreError("BX705", f"{name} number {place} is {side[place]}", hint="give finite numbers")
+            raise ScoreError(
+                "BX705",
+                f"{name} numbers must be finite, got {side[place]} in place {place}",
+                hint="leave out documents without a number",
+            )
     errors = [
         bootstrap_error(statistic, gold_values, predicted_values, samples=samples, seed=seed) if samples else math.nan
         for statistic in (pearson, spearman, mean_squared_error)
@@ -87,7 +91,7 @@ def mean_squared_error(left: Floats, right: Floats) -> float:
 
 
 def ranks(values: Floats) -> Floats:
-    """Ranks from 1; equal values share the mean of theirs.
+    """Ranks from 1; equal values share their mean rank.
 
     >>> ranks(np.array([10.0, 20.0, 10.0])).tolist()
     [1.5, 3.0, 1.5]

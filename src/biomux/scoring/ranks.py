@@ -126,8 +126,8 @@ def _checked(scores: ArrayLike, systems: Sequence[str]) -> Floats:
     if table.ndim != 2 or table.shape[1] != len(systems) or len(set(systems)) != len(systems):
         raise ScoreError(
             "BX705",
-            f"scores of shape {table.shape} do not fit {len(systems)} systems",
-            hint="give a row for each corpus and a column for each system, systems of different names",
+            f"scores must have a column for each of {len(systems)} systems of different names, got the shape {table.shape}",
+            hint="give a row for each corpus and a column for each system",
         )
     if table.shape[1] < 3 or len(table) < 2:
         raise ScoreError(
@@ -136,7 +136,11 @@ def _checked(scores: ArrayLike, systems: Sequence[str]) -> Floats:
             hint="give at least 3 systems and 2 corpora; compare two systems by documents instead",
         )
     if not np.isfinite(table).all():
-        raise ScoreError("BX704", "a system has no score on some corpus", hint="leave out that corpus or that system")
+        raise ScoreError(
+            "BX704",
+            "every system must have a score on every corpus",
+            hint="leave out the corpus or system that has none",
+        )
     return table
 
 

@@ -1,7 +1,7 @@
-"""The score sheet: gold and predicted documents go by, and everything that can be scored about them is.
+"""The score sheet: takes gold and predicted documents one by one, and scores everything about them that can be scored.
 
-Spans by all matchings, with mistakes and confidence; relations; labels; numbers; answers. What gold and predictions do not have is left out. Memory
-does not grow with the documents, but for nine bytes a span that has a score, and sixteen a number.
+Spans by all matchings, with mistakes and confidence; relations; labels; numbers; answers. What neither side has is left out. Memory
+does not grow with the number of documents, except by nine bytes for each span with a score and sixteen for each number.
 
 >>> from biomux.document import Document, Label
 >>> sheet = Sheet()
@@ -141,7 +141,7 @@ class Sheet:
                 if not 0 <= span.score <= 1:
                     raise ScoreError(
                         "BX705",
-                        f"a span has the score {span.score:g}, which is outside 0..1",
+                        f"scores of spans must be between 0 and 1, got {span.score:g}",
                         where=f"document {gold.id!r}",
                         hint="give probabilities, or no scores",
                     )

@@ -58,7 +58,7 @@ class Outcomes:
             "type": (self.equal + self.overlap_same, self.place + self.overlap_other, 0),
         }
         if name not in readings:
-            raise UsageError("BX001", f"SemEval has no figure {name!r}", hint=f"choose from {', '.join(FIGURES)}")
+            raise UsageError("BX001", f"unknown SemEval figure {name!r}", hint=f"choose from {', '.join(FIGURES)}")
         return Figure(*readings[name], self.missed, self.spurious)
 
 

@@ -1,4 +1,4 @@
-"""One line that says how a figure was made, to stand under every table.
+"""One line that says how a figure was computed; every table has one below it.
 
 >>> line = signature(matching="strict", scheme="bio", corpus="ncbi-disease", checksum="ab12" * 16, split="test", documents=940, version="0.1.0")
 >>> line
@@ -36,7 +36,7 @@ def signature(
     version: str = __version__,
     **more: str | int | float,
 ) -> str:
-    """The line. Two figures can be compared if their lines are equal but for what is compared. `more` goes to the end, by name."""
+    """The line. Two figures are comparable if their lines differ only in what is being compared. `more` goes at the end, sorted by name."""
     fields: dict[str, str | int | float] = {
         "biomux": version,
         "matching": matching,
@@ -50,7 +50,8 @@ def signature(
     for name, value in fields.items():
         if any(sign in str(value) for sign in "|\n") or not str(value):
             raise UsageError(
-                "BX001", f"{name} {value!r} cannot stand in a signature", hint="use no bar and no line break"
+                "BX001",
+                f"cannot write the {name} {value!r} into a signature: it is empty, or has a bar or a line break",
             )
     return "|".join(f"{name}:{value}" for name, value in fields.items())
 

@@ -84,7 +84,7 @@ def figure(sums: Floats, *, metric: str = "f1") -> Floats:
     """Precision, recall or F1 of (…, 3) sums; of (…, types, 3) sums micro, or "macro-f1" and so on. 0/0 is 0."""
     name = metric.removeprefix("macro-")
     if name not in {"precision", "recall", "f1"}:
-        raise UsageError("BX001", f"there is no metric {metric!r}", hint="choose from precision, recall, f1, macro-…")
+        raise UsageError("BX001", f"unknown metric {metric!r}", hint="choose from precision, recall, f1, macro-…")
     tp, fp, fn = sums[..., 0], sums[..., 1], sums[..., 2]
     whole = {"precision": tp + fp, "recall": tp + fn, "f1": tp + (fp + fn) / 2}[name]
     values: Floats = np.divide(tp, whole, out=np.zeros_like(whole, dtype=np.float64), where=whole > 0)
@@ -183,8 +183,8 @@ def _rows(counts: ArrayLike) -> Floats:
     if rows.ndim not in {2, 3} or rows.shape[-1] != 3:
         raise ScoreError(
             "BX705",
-            f"counts have the shape {rows.shape}",
-            hint="give (documents, 3) or (documents, types, 3): tp, fp, fn",
+            f"counts must have the shape (documents, 3) or (documents, types, 3), got {rows.shape}",
+            hint="give tp, fp and fn for each document",
         )
     if not len(rows):
         raise ScoreError("BX704", "there are no documents to resample", hint="score at least one document")
@@ -194,7 +194,7 @@ def _rows(counts: ArrayLike) -> Floats:
 def _with_ones(values: ArrayLike) -> Floats:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or not len(column):
-        raise ScoreError("BX705", f"values have the shape {column.shape}", hint="give one number a document")
+        raise ScoreError("BX705", f"values must be one number per document, got the shape {column.shape}")
     return np.stack([column, np.ones_like(column)], axis=1)
 
 
@@ -202,7 +202,7 @@ def _check_same(first: Floats, second: Floats) -> None:
     if first.shape != second.shape:
         raise ScoreError(
             "BX705",
-            f"the two systems have counts of shapes {first.shape} and {second.shape}",
+            f"both systems must have counts of the same shape, got {first.shape} and {second.shape}",
             hint="score both on the same documents, in the same order, with the same types",
         )
 
@@ -278,7 +278,7 @@ def _exchanged(both: Floats, samples: int, seed: int) -> Floats:
 
 
 def enough(samples: int, *, tests: int, alpha: float = 0.05) -> int:
-    """At least `samples`, and so many that the smallest p of `tests` tests can stay below alpha when Holm has corrected it.
+    """At least `samples`, and enough for the smallest p of `tests` tests to stay below alpha after Holm's correction.
 
     >>> enough(1000, tests=3), enough(1000, tests=60)
     (1000, 2400)
@@ -287,7 +287,7 @@ def enough(samples: int, *, tests: int, alpha: float = 0.05) -> int:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """p values of several tests, corrected by Holm's method so that all of them hold together.
+    """p values of several tests, with Holm's correction for multiple tests.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]

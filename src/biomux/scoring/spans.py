@@ -66,8 +66,8 @@ class SpanScores:
         except KeyError:
             raise UsageError(
                 "BX001",
-                f"the spans were not scored by {matching!r}",
-                hint=f"scored were: {', '.join(self.tables)}",
+                f"the spans were not scored with matching {matching!r}",
+                hint=f"choose from {', '.join(self.tables)}",
             ) from None
 
     def __add__(self, other: SpanScores) -> SpanScores:
@@ -113,7 +113,7 @@ def score(
 
 
 class Scorer:
-    """`score` while documents go by: what each adds is told, and `scores` can be asked at any time."""
+    """`score` for a stream of documents: each call returns what a document adds, and `scores` is available at any time."""
 
     def __init__(
         self,
@@ -176,7 +176,9 @@ def _chosen(matchings: Sequence[str] | None, tokens: Ranges | None) -> Sequence[
             raise UsageError("BX001", f"unknown matching {name!r}", hint=did_you_mean(name, MATCHINGS))
     if "subword" in matchings and tokens is None:
         raise UsageError(
-            "BX001", "matching 'subword' does not know the tokens", hint="give `tokens`, a tokenizer's ranges"
+            "BX001",
+            "cannot score 'subword' without tokens",
+            hint="pass `tokens`, which gives the token ranges of a text",
         )
     return matchings
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MASKED = -100
-"""The label of a position that says nothing."""
+"""The label of a position that is not annotated."""
 
 COLDEST, HOTTEST = 0.05, 20.0
 """Temperatures are kept within these: a head that is hardly ever wrong on development data would want one near 0."""
@@ -52,19 +52,21 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
     if len(values) != len(wanted):
         raise ScoreError(
             "BX705",
-            f"there are {len(values)} rows of logits and {len(wanted)} labels",
+            f"there must be one label per row of logits, got {len(wanted)} labels for {len(values)} rows",
             hint="give a label for each row",
         )
     values, wanted = values[wanted != MASKED], wanted[wanted != MASKED]
     if not len(wanted):
         raise ScoreError(
             "BX704",
-            "there is no labelled position to fit a temperature on",
+            "cannot fit a temperature: no position has a label",
             hint="give development data that the head is annotated for",
         )
     if wanted.min() < 0 or wanted.max() >= values.shape[1]:
         raise ScoreError(
-            "BX705", f"a label lies outside the head's {values.shape[1]} outputs", hint="use the labels of this head"
+            "BX705",
+            f"labels must be numbers from 0 to {values.shape[1] - 1}, the outputs of the head",
+            hint="use the labels of this head",
         )
     if (values.argmax(axis=1) == wanted).all():
         return Temperature(1.0)

@@ -125,7 +125,7 @@ def report(found: Found) -> dict[str, Any]:
 
 
 def _alarm(found: Found, test: Mapping[str, Any]) -> str | None:
-    """What must be said of a system that learned several tasks, where it is significantly below one that learned this task alone."""
+    """The alarm for a system of several tasks that is significantly worse than one that learned this task alone."""
 
     def alone(system: str) -> bool:
         members = found.manifest["members"]
@@ -171,7 +171,7 @@ def head(found: Found) -> dict[str, Any]:
 def test(
     first: Mapping[int, ScoredMember], second: Mapping[int, ScoredMember], manifest: Mapping[str, Any]
 ) -> tuple[Comparison, str] | None:
-    """`second` minus `first` over the seeds that both have, and what must be said about it; None where there are no rows."""
+    """`second` minus `first` over the seeds that both have, with remarks; None if there are no rows."""
     seeds = [seed for seed in first if seed in second]
     left, right = ([side[seed].rows for seed in seeds] for side in (first, second))
     known_left, known_right = [one for one in left if one], [one for one in right if one]
@@ -190,7 +190,7 @@ def both(comparison: Comparison) -> float:
 
 
 def tested(comparison: Comparison) -> dict[str, Any]:
-    """A comparison of a second system with a first, as it stands in report.json: `difference` is second minus first."""
+    """A comparison of a second system with a first, as in report.json: `difference` is second minus first."""
     found = comparison.to_json()
     return {"second_value": found.pop("first"), "first_value": found.pop("second"), **found}
 

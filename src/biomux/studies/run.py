@@ -69,7 +69,7 @@ def run_study(
     listen: Listen = lambda _: None,
     report_every: float = loop.REPORT_EVERY,
 ) -> dict[str, Outcome]:
-    """Train and score the members that are not done yet. A member that fails is told of and the rest goes on; Ctrl-C ends the study.
+    """Train and score the members that are not done yet. A member that fails is reported and the others continue; Ctrl-C ends the study.
 
     `listen` hears the events of the study ("member") and those of the runs.
     """
@@ -166,7 +166,7 @@ def _member(
 
 
 def _trained(place: Path) -> bool:
-    """Whether a run has come to its end: its last checkpoint may be gone, so its journal tells."""
+    """Whether a run has finished, by its journal: its last checkpoint may have been deleted."""
     if not (place / WEIGHTS).is_file():
         return False
     last = [event["event"] for event in events(place) if event.get("event") in ("start", "end")]
@@ -176,7 +176,7 @@ def _trained(place: Path) -> bool:
 def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path | None = None) -> dict[str, Any]:
     """Score a run on a split: what its annotator says about each task's documents. The content of the scores.json that is written.
 
-    On the development part, what the run said about it when it ended is taken.
+    For the development part, the predictions that the run wrote at its end are used.
     """
     begun = time.monotonic()
     files = RunFolder(folder)
@@ -284,7 +284,7 @@ def _documents(library: Library, recipe: Recipe, task: TaskSettings, scoring: Sc
 def _known(
     folder: Path, recipe: Recipe, name: str, scoring: Scoring, gold: Sequence[Document]
 ) -> list[Document] | None:
-    """What the run said about these documents at its end, if it did."""
+    """The predictions for these documents that the run wrote at its end, if it did."""
     path = folder / "predictions" / f"{name}.jsonl"
     if scoring.split != recipe.development.split or not path.is_file():
         return None

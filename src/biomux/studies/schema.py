@@ -20,7 +20,7 @@ Seeds = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)]
 
 
 class Scoring(Section):
-    """Where members are scored, and how differences are tested. `tasks`: only these; `limit`: at most so many documents of each."""
+    """Where members are scored, and how differences are tested. `tasks`: only these; `limit`: the maximum number of documents of each."""
 
     split: str = "devel"
     tasks: tuple[str, ...] | None = None
@@ -58,7 +58,7 @@ class Study(Section):
     """Systems, a grid of values and seeds. The first system is the one that the others are tested against.
 
     `set` puts values in all recipes; `grid` gives paths in the recipe their values, and every combination is a point. `keep` says what stays of
-    a run when it is scored: "all", "model" (no checkpoint to go on from, no cache), or "scores" (no weights either).
+    a run when it is scored: "all", "model" (no checkpoint to resume from, no cache), or "scores" (no weights either).
     """
 
     name: str
@@ -150,7 +150,7 @@ def names(kind: Literal["studies", "transfers"]) -> list[str]:
 
 
 def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, Path | None]:
-    """The text of a study, where it stands, and the folder that its recipes may lie in."""
+    """The text of a study, its path, and the folder that its recipes may be in."""
     path = Path(name)
     if path.is_file():
         return path.read_text(encoding="utf-8"), str(path), path.parent

@@ -1,7 +1,7 @@
 """One more head on a finished bundle: `biomux train my.yaml --with default`.
 
 Frozen, the encoder stays as it is, so every head that was there gives the very answers that it gave. The new one is trained on what the bundle's own graph says about each word: from the
-last layer, and from a learned mix of all layers, and the one with the better development F1 is taken. With light tuning (`light_tuning`) the encoder learns too, and so many of the old answers may
+last layer, and from a learned mix of all layers, and the one with the better development F1 is taken. With light tuning (`light_tuning`) the encoder learns too, and only a limited share of the old answers may
 change as the tolerance allows.
 """
 
@@ -154,7 +154,7 @@ class _Given:
 
 @dataclass(frozen=True)
 class _How:
-    """What is asked for beside the data, and who hears about it."""
+    """The options beside the data, and who is told about progress."""
 
     recipe: Recipe
     choice: Choice
@@ -283,10 +283,10 @@ def _section(task: Tagging, corpus: str, training: Sequence[Document], one: _One
     changed = "" if one.light is None else f" {one.light}"
     if one.taken == "light":
         others = (
-            f"The encoder was tuned with it.{changed} What is said about the other heads above was measured before."
+            f"The encoder was tuned with it.{changed} The scores of the other heads above were measured before this."
         )
     else:
-        others = f"The encoder and all other heads are unchanged: what is said about them above holds.{changed}"
+        others = f"The encoder and all other heads are unchanged, so their scores above are still valid.{changed}"
     return (
         f"\n## Added head `{task.name}`\n\n"
         f"Trained on {len(training):,} documents of {corpus}, with these entities: {told}. {others}\n\n"

@@ -3,8 +3,8 @@
 RUN/
 ├── bundle/        the bundle with its new heads
 ├── added.json     how good each way was, which was taken, and what changed
-├── adding.json    from when light tuning begins: what was asked for, so that it can be gone on with
-└── light/         as long as light tuning goes on: its checkpoints
+├── adding.json    from the start of light tuning: the options, so that it can be resumed
+└── light/         during light tuning: its checkpoints
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Asked:
 
 
 def begun(folder: Path) -> Asked | None:
-    """What was asked for in a folder in which light tuning has begun; None if it has not."""
+    """The options of the light tuning that was started in a folder; None if none was."""
     raw = _raw(folder)
     if raw is None:
         return None
@@ -76,7 +76,7 @@ def finished(folder: Path) -> bool:
 
 
 def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda _: None) -> Added:
-    """Add the heads, or go on with it; a folder in which something else was begun is refused."""
+    """Add the heads, or resume adding them. A folder in which something else was started is an error."""
     refuse_other_kind(folder, "biomux train --with")
     if (folder / BUNDLE).exists():
         raise UsageError("BX004", "already exists", where=str(folder / BUNDLE), hint="name another folder with --run")
@@ -148,5 +148,8 @@ def _raw(folder: Path) -> dict[str, Any] | None:
 
 def _damaged(folder: Path) -> TrainingError:
     return TrainingError(
-        "BX406", "cannot read what was asked for", where=str(folder / ADDING), hint="start again in another folder"
+        "BX406",
+        "cannot read the settings that this was started with",
+        where=str(folder / ADDING),
+        hint="start again in another folder",
     )

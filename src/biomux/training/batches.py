@@ -177,7 +177,7 @@ def _random_tasks(
     size: tuple[int, int],
     generator: np.random.Generator,
 ) -> list[list[int]]:
-    """At each step a task by lot, then its next batch; a task whose batches are used up begins anew in another order."""
+    """At each step a random task, then its next batch; a task whose batches are used up starts again in another order."""
     names = sorted(members)
     waiting: dict[str, list[list[int]]] = {}
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Built:
-    """A recipe made real. `leaks` says what was taken out of training because it stands in a held-out part."""
+    """What a recipe describes, built. `leaks` says what was removed from training because a held-out part also has it."""
 
     model: Model
     tokenizer: Tokenizer
@@ -59,7 +59,7 @@ class Built:
     leaks: LeakReport | None
     limit: int
     surveys: Mapping[str, Survey] = field(default_factory=dict)
-    """What data of one's own hold, by task."""
+    """What the user's own data contain, by task."""
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
@@ -130,7 +130,7 @@ class Documents:
 
 
 def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled: bool = False) -> Documents:
-    """Read the corpora, look at data of one's own, and take out what leaks; with `unlabelled`, of the plain text that teachers label too."""
+    """Read the corpora, survey the user's own data, and remove leaks; with `unlabelled`, also from the plain text that teachers label."""
     library = Library(directory, recipe.documents)
     documents = {name: library.training(name, task) for name, task in recipe.tasks.items()}
     development = {
@@ -159,7 +159,7 @@ def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled:
 
 
 def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:
-    """What the data of one's own hold; refused if nothing can be learned from them."""
+    """What the user's own data contain; an error if nothing can be learned from them."""
     found = {}
     for name, task in recipe.tasks.items():
         if own.of_spec(task.corpus) is None or task.of is not None:
@@ -171,7 +171,7 @@ def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:
 
 
 def restore(recipe: Recipe, folder: Path, found: example_cache.Found) -> Built | None:
-    """What a run needs to go on, from what it kept; None if that is not whole. Weights are those that a checkpoint will bring."""
+    """What a run needs to resume, from its cache; None if that is incomplete. The weights come from a checkpoint later."""
     examples, counts, development = found
     try:
         described = RunFolder(folder).description
@@ -261,7 +261,7 @@ def _check_positives(
 
 
 def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
-    """The development and test parts of every corpus that the recipe trains on, but for what it trains on by its own word."""
+    """The development and test parts of every corpus that the recipe trains on, except those that the recipe explicitly trains on."""
     held: dict[str, list[Document]] = {}
     for name, task in recipe.tasks.items():
         there = library.splits(task)
@@ -311,7 +311,7 @@ def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, 
 
 
 def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
-    """Let each head go on from what it was in the run that the encoder comes from."""
+    """Give each head the weights that it had in the run that the encoder comes from."""
     folder = Path(recipe.model.encoder.run or "")
     for name, weights in from_run.heads(folder, tasks).items():
         try:

@@ -56,7 +56,7 @@ def with_states(graph: bytes) -> tuple[bytes, list[str]]:
 
 
 def with_head(graph: bytes, head: AddedHead) -> bytes:
-    """The graph with one more head: its columns stand behind those that are there."""
+    """The graph with one more head, whose columns come after the existing ones."""
     model = onnx.load_from_string(graph)
     prefix = (
         f"added.{sum(one.name.startswith('added.') and one.name.endswith('.carry') for one in model.graph.initializer)}"

@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a run needs to go on exactly, as safetensors and JSON; nothing is ever unpickled.
+"""Checkpoints: everything that a run needs to resume exactly, as safetensors and JSON; nothing is ever unpickled.
 
 A checkpoint is written beside its place and renamed when whole: a crash or a full disk leaves the one before as it was.
 """

@@ -28,7 +28,7 @@ One = TypeVar("One")
 
 CPU = torch.device("cpu")
 PATIENCE = timedelta(hours=12)
-"""How long processes wait for each other: the others stand still while the first one scores."""
+"""How long processes wait for each other: the others are idle while the first one scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes
     if accumulate % number:
         raise TrainingError(
             "BX407",
-            f"{number} processes cannot share a step of {accumulate} batches",
+            f"loop.accumulate must be a multiple of the number of processes, {number}, got {accumulate}",
             where="loop → accumulate",
-            hint=f"make it a multiple of {number}, for instance --set loop.accumulate={number * max(1, accumulate // number)}",
+            hint=f"for instance --set loop.accumulate={number * max(1, accumulate // number)}",
         )
     backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" and distributed.is_nccl_available() else "gloo"
     if device.type == "cuda":

@@ -2,7 +2,7 @@
 
     FOLDER/config.json, model.safetensors, tokenizer.json, tokenizer_config.json, and vocab.txt for a WordPiece vocabulary
 
-The head for hidden tokens is in the weights under the names of its family, so that pre-training can go on from here, and a student can learn its guesses.
+The head for hidden tokens is in the weights under the names of its family, so that pre-training can continue from here, and a student can learn from its predictions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROLES = (
 
 
 def save(place: Path, encoder: nn.Module, head: nn.Module, tokenizer: Tokenizer, specials: Specials) -> bool:
-    """Write the folder; false, and nothing written, for an encoder that is no transformer: it is taken as `encoder: {run: RUN}` instead."""
+    """Write the folder. Returns False and writes nothing for an encoder that is not a transformer: use it as `encoder: {run: RUN}` instead."""
     if not isinstance(encoder, Transformer):
         return False
     body, family = encoder.body, encoder.config.model_type

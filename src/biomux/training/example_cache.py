@@ -1,4 +1,4 @@
-"""The examples of a run, kept in its folder: going on with it begins in seconds, and with the very examples that it began with.
+"""The examples of a run, kept in its folder: it resumes within seconds, and with exactly the examples that it started with.
 
     RUN/cache/examples.npz        the arrays of all examples, end to end
     RUN/cache/examples.json       what belongs to which, and the key: the recipe and the checksums of its corpora

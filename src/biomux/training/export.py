@@ -61,7 +61,7 @@ def export(
 
     `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
     is the most development documents of a head, all by default. `types` are the plain types, as `biomux.engine.entity_types` describes them.
-    `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one went on from to learn the development data too: its weights, which have not seen that data, are
+    `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one continued in order to learn the development data too: its weights, which have not seen that data, are
     those that are measured, and precision, temperatures, thresholds and merging are what suits them.
     """
     must_be_new(target, overwrite=overwrite, folder=True, ours=bundle_files(target))
@@ -122,7 +122,7 @@ def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
     if _shape(judged) != _shape(trained):
         raise cannot(
             f"{place} has other heads, or another encoder, than the run to export",
-            hint="name the run that it went on from with --chosen-on",
+            hint="name the run that it continued with --chosen-on",
         )
     return judged
 

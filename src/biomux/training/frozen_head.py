@@ -113,7 +113,7 @@ class MixedHead(nn.Module):
         return found
 
     def added(self) -> AddedHead:
-        """The head as it stands, in numbers of its own."""
+        """A copy of the head's current weights."""
         layers = [
             (one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy())
             for one in (self.first, self.second)

@@ -137,7 +137,7 @@ def _needed(nodes: Sequence[_Node], wanted: Iterable[str], given: Iterable[str] 
             if node.operator not in OPERATORS:
                 raise BundleError(
                     "BX455",
-                    f"cannot tune the encoder of this bundle: its graph has the operator {node.operator}, which cannot learn here",
+                    f"cannot tune the encoder of this bundle: its graph has the operator {node.operator}, which cannot be trained",
                     hint="add the head with --way frozen",
                 )
     return kept[::-1]

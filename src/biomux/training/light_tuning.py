@@ -155,7 +155,7 @@ def tune(
 ) -> Tuned:
     """Tune the encoder of a bundle for a head that was trained on it as it is.
 
-    `before` are the development documents as the bundle without any new head annotates them, `added` the names of all heads that are new since. A folder with a checkpoint is gone on with.
+    `before` are the development documents as the bundle without any new head annotates them, `added` the names of all heads that are new since. A folder with a checkpoint is resumed.
     """
     chosen = settings or loop_settings()
     if chosen.threads:

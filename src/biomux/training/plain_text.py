@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from biomux.recipes.schema import TextFiles
 
 SAMPLE = 500_000
-"""Characters of the first file that are read to tell beforehand how large the whole will be."""
+"""Characters of the first file that are read to estimate the size of the whole."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class PlainText:
             if where == "-":
                 raise TrainingError(
                     "BX550",
-                    "text cannot be read from standard input: it is read more than once",
+                    "cannot read the text from standard input: it is read more than once",
                     where="text → files",
                     hint="write it to a file first",
                 )
             if not any(True for _ in formats.files(where)):
-                raise TrainingError("BX550", "there are no files", where=where, hint="check the path")
+                raise TrainingError("BX550", "no files found", where=where, hint="check the path")
 
     def __iter__(self) -> Iterator[str]:
         return self.documents()
@@ -79,7 +79,7 @@ class PlainText:
         return digest.hexdigest()
 
     def sample(self, *, on_hint: Callable[[str], None] = lambda _: None) -> tuple[list[str], int, int]:
-        """The first texts, the bytes that they take as stored, and the bytes of all files. `on_hint` is told if lines look like documents, and are not read so."""
+        """The first texts, the bytes that they take as stored, and the bytes of all files. `on_hint` is called if lines look like documents but are not read as such."""
         total = sum(formats.stored_size(path) for where in self.settings.files for path in formats.files(where))
         source = next(iter(formats.sources(self.settings.files[0])))
         opened: list[BinaryIO] = []
@@ -116,7 +116,7 @@ class PlainText:
         return formats.ReadAs(self.settings.format, self.settings.options)
 
     def _read(self, files: Sequence[str]) -> Iterator[str]:
-        """Each document's text, and what stands beside it in a pair, if anything does."""
+        """Each document's text, and the second text of a pair, if there is one."""
         reads = self._reads()
         for where in files:
             with _in_words_of_recipes():

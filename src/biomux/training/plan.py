@@ -23,7 +23,7 @@ class Draw:
     same ones in every epoch.
 
     `batches` says whether a batch mixes tasks ("mixed"), or holds one task's examples, all tasks' batches being pooled and shuffled
-    ("one-task"), or a task being drawn by lot at each step ("random-task").
+    ("one-task"), or a random task being drawn at each step ("random-task").
 
     `beside` are examples without labels of their own: they come on top of the others, so many that they are that share of all, each once before one comes again.
     """

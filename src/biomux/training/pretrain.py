@@ -2,7 +2,7 @@
 
 RUN/
 ├── pretraining.yaml     the recipe, fully expanded
-├── begun.json           the recipe, and checksums of the text and of the teacher: going on with others is refused
+├── begun.json           the recipe, and checksums of the text and of the teacher: a run cannot be resumed with others
 ├── machine.json         what it was made on
 ├── counts.json          documents and tokens, and what a new vocabulary saves
 ├── journal.jsonl        one line an event: steps, perplexities, how it ended
@@ -11,7 +11,7 @@ RUN/
 ├── model.safetensors    the best weights, with the head for hidden words
 ├── model.json, tokenizer.json
 ├── lock                 what a process that uses the folder holds a lock on
-└── checkpoints/last/    everything needed to go on
+└── checkpoints/last/    everything needed to resume
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ENCODER = "encoder"
 
 @dataclass(frozen=True)
 class Built:
-    """A recipe made real, but for its text."""
+    """What a recipe describes, built, except its text."""
 
     model: Model
     tokenizer: Tokenizer
@@ -216,7 +216,7 @@ def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokeniz
 
 
 def _saved(recipe: Pretraining, text: PlainText, encoder: Any, tokenizer: Tokenizer) -> dict[str, Any] | None:
-    """What a vocabulary of one's own saves: rows of the embedding table, and tokens that a text is long."""
+    """What a new vocabulary saves: rows of the embedding table, and tokens per text."""
     settings = recipe.model.encoder
     if settings.vocabulary.kind == "keep" or not settings.name or settings.kind not in ("transformer", "shaped"):
         return None
@@ -290,7 +290,7 @@ def _batches(read: ReadText, seed: int, epoch: int) -> token_files.ShuffledBatch
 
 
 class _Scores:
-    """Takes the held-out perplexity, tells it and keeps it; the score is its inverse, so that more is better."""
+    """Measures, reports and keeps the held-out perplexity; the score is its inverse, so that more is better."""
 
     def __init__(
         self, recipe: Pretraining, built: Built, read: ReadText, folder: Path, journal: Callable[[dict[str, Any]], None]
@@ -320,7 +320,7 @@ class _Scores:
 
 
 def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
-    """What a run with a checkpoint goes on with; None for one that has none. Weights are those that the checkpoint will bring."""
+    """What a run resumes with; None if it has no checkpoint. The weights come from the checkpoint later."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return None
     before = RunFolder(folder).begun
@@ -342,7 +342,7 @@ def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
 
 @contextmanager
 def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterator[None]:
-    """The folder for this run alone, with its recipe in it. One in which nothing has been learned yet may be begun anew with another recipe, such as a mended one."""
+    """Hold the folder for this run alone, with its recipe in it. As long as nothing has been learned in it, another recipe may be started there, such as a corrected one."""
     kept = folder / pretraining.FILE
     run_folder.refuse_other_kind(folder, "biomux pretrain")
     learned = checkpoint.find(folder / "checkpoints" / "last") is not None or (folder / run_folder.WEIGHTS).exists()

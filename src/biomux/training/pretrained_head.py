@@ -1,6 +1,6 @@
 """The head for hidden tokens that an encoder was pre-trained with, under the names that each family of encoders has for its parts.
 
-What stands here is read where pre-training goes on, and written into the folder that it leaves, so that other libraries find it too.
+This is read when pre-training continues, and written into the folder of the encoder, where other libraries find it too.
 """
 
 from __future__ import annotations

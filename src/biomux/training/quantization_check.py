@@ -58,7 +58,7 @@ RULE = (
 
 @dataclass(frozen=True, slots=True)
 class PrecisionMix:
-    """Precisions of the encoder's matrices: all of one, but for those in `keep`, which are fp32."""
+    """The precision of the encoder's matrices: the same for all, except those in `keep`, which are fp32."""
 
     name: str
     precision: Precision
@@ -106,7 +106,7 @@ Losses = Mapping[str, HeadLoss]
 
 @dataclass(frozen=True, slots=True)
 class QuantizationCheck:
-    """What was measured: the main figure (0..1) of each head at fp32, and its loss with each mix that was tried, the last of which was taken.
+    """What was measured: the main figure (0..1) of each head at fp32, and its loss with each mix that was tried; the last one is used.
 
     `figures` says what figure that is: strict F1 of taggers, what the task's own scoring calls its main figure for others. `limit` is the most documents of a head that were read; None if all were.
     """

@@ -2,7 +2,7 @@
 
 RUN/
 ├── recipe.yaml          the recipe, fully expanded
-├── begun.json           the recipe and the corpora's checksum that it was begun with: going on with others is refused
+├── begun.json           the recipe and the corpora's checksum that it was started with: it cannot be resumed with others
 ├── machine.json         what it was made on, and where its corpora were
 ├── counts.json          examples, mentions dropped and why, leaks taken out
 ├── journal.jsonl        one line an event: steps, scores, checkpoints, how it ended
@@ -11,9 +11,9 @@ RUN/
 ├── model.safetensors    the best weights by development score
 ├── model.json           what the weights are: encoder configuration, heads and their labels
 ├── tokenizer.json
-├── cache/               the examples, so that going on begins at once
+├── cache/               the examples, so that resuming is quick
 ├── lock                 what a process that uses the folder holds a lock on
-└── checkpoints/last/    everything needed to go on
+└── checkpoints/last/    everything needed to resume
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _begun(recipe: Recipe, directory: Path | None) -> dict[str, Any]:
 
 
 def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> None:
-    """A run that has a checkpoint goes on with what it was begun with, or not at all: it would end with weights of neither."""
+    """Refuse to resume with anything else than the run was started with: the weights would be those of neither."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return
     try:
@@ -207,7 +207,7 @@ def differences(left: Any, right: Any, place: str = "") -> list[str]:
 
 
 def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:
-    """What the run needs to go on, from its own cache; None if it has none, or no checkpoint to bring the weights."""
+    """What the run needs to resume, from its own cache; None if it has none, or no checkpoint with the weights."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return None
     found = example_cache.load(folder / "cache", own=own)
@@ -215,7 +215,7 @@ def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:
 
 
 def _keep(built: Built, folder: Path, own: str) -> None:
-    """Keep the examples for going on; a run does without where there is no room for them."""
+    """Keep the examples for resuming; on a full disk the run continues without them."""
     with suppress(OSError):
         example_cache.save(
             folder / "cache", own=own, examples=built.examples, counts=built.counts, development=built.development
@@ -238,12 +238,12 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def resume(folder: Path, **options: Any) -> loop.TrainingProgress:
-    """Go on with the run in a folder."""
+    """Resume the run in a folder."""
     return start(RunFolder(folder).recipe, folder, **options)
 
 
 def directory_of(folder: Path) -> Path | None:
-    """The corpora directory that a run was begun with, if it was named then."""
+    """The corpora directory that a run was started with, if one was given."""
     directory = RunFolder(folder).machine.get("corpora")
     return Path(directory) if directory else None
 
@@ -255,7 +255,7 @@ def writes() -> bool:
 
 @contextmanager
 def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
-    """The folder for this run alone, with its recipe in it. What is wrong with the corpora is told before there is a folder."""
+    """Hold the folder for this run alone, with its recipe in it. Errors in the corpora are raised before a folder is made."""
     kept = folder / run_folder.RECIPE
     run_folder.refuse_other_kind(folder, "biomux train")
     if kept.exists() and RunFolder(folder).recipe.training() != recipe.training():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Library:
-    """What has been read so far. `most` keeps at most so many documents of a split, spread over the whole."""
+    """What has been read so far. `most` is the maximum number of documents of a split; they are spread over the whole."""
 
     directory: Path | None = None
     most: int | None = None
@@ -61,7 +61,7 @@ def corpora_of(task: TaskSettings) -> tuple[str, ...]:
 
 
 def spread(documents: list[Document], most: int | None) -> list[Document]:
-    """At most so many documents, at equal distances.
+    """At most this number of documents, at equal distances.
 
     >>> spread(list("abcdefghij"), 3)
     ['a', 'd', 'g']
@@ -72,7 +72,7 @@ def spread(documents: list[Document], most: int | None) -> list[Document]:
 
 
 def check(recipe: Recipe, directory: Path | None) -> None:
-    """Refuse, before anything is read, a recipe whose corpora, splits, types or files are not there; all that is wrong is told at once."""
+    """Refuse, before anything is read, a recipe whose corpora, splits, types or files do not exist. All problems are reported at once."""
     wrong: list[tuple[str, BiomuxError]] = []
     for name, task in recipe.tasks.items():
         splits = dict.fromkeys((*task.train, *([recipe.development.split] if task.scored else [])))

@@ -93,7 +93,7 @@ def vector(model: Model, task: Task, examples: Sequence[Example], specials: Spec
     """The root-mean-square gradient of a task's loss at each unit of the encoder, of length 1."""
     named = [(name, weight) for name, weight in model.encoder.named_parameters() if "embedding" not in name]
     if not named:
-        raise TrainingError("BX404", "the encoder has no layers to compare tasks by", hint="use another encoder")
+        raise TrainingError("BX404", "cannot compare tasks: the encoder has no layers", hint="use another encoder")
     sums = [torch.zeros(len(weight), dtype=torch.float64) for _, weight in named]
     head: Any = model.heads[task.name]
     # A head with a loss of its own (CRF) has no objective in the table.

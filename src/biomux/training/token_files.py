@@ -5,7 +5,7 @@
     PLACE/KEY/about.json        how many documents and tokens there are; written last
 
 A token is a number of two bytes, or of four where the vocabulary is larger; its highest bit says that a word begins with it. The key is a checksum of the text, the
-vocabulary and what is held out. A window is so many tokens as an encoder reads at once: windows do not overlap, and only the last one is shorter.
+vocabulary and what is held out. A window is as many tokens as an encoder reads at once: windows do not overlap, and only the last one is shorter.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LONGEST = 100_000
 SHARD = 65_536
 """Windows that are shuffled together: an epoch goes through shard after shard, and each is read once."""
 SMALL = 1 << 15
-"""Vocabularies of at most so many tokens fit into two bytes with the bit beside them."""
+"""The largest vocabulary that fits into two bytes together with the extra bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def kept(
 
 
 def _check(text: PlainText, about: About) -> None:
-    """Refuse text of which nothing can be learned, or nothing scored though some was to be held out."""
+    """Refuse text that has nothing to learn from, or nothing to score although some should be held out."""
     if not about.tokens:
         raise TrainingError(
             "BX550", "the text has no words to train on", where="text → files", hint="check the files and text.format"
@@ -245,7 +245,7 @@ def _split(tokenizer: Tokenizer, texts: Sequence[str], separator: int, small: bo
 
 
 def _beginnings(tokenizer: Tokenizer) -> NDArray[np.uint32] | None:
-    """For each token of a WordPiece vocabulary, whether a word begins with it; None for others, of which only the tokenizer's slower way knows that."""
+    """For each token of a WordPiece vocabulary, whether a word begins with it; None for others, for which only the tokenizer itself knows, more slowly."""
     if not isinstance(tokenizer.model, models.WordPiece):
         return None
     return np.array([not token.startswith("##") for token in in_order(tokenizer)], dtype=np.uint32)

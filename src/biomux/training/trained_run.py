@@ -96,7 +96,7 @@ def train(
     corpora: str | Path | None = None,
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TrainedRun:
-    """Train a recipe: a file, a name, data of one's own, or a recipe in memory."""
+    """Train a recipe: a file, a name, your own data, or a recipe in memory."""
     chosen = described(recipe, settings=settings)
     if quickly:
         chosen, _ = quick.quick(chosen, at_hand=at_hand)

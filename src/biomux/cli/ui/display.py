@@ -87,7 +87,7 @@ class Progress:
             self._tell()
 
     def skip(self, amount: float) -> None:
-        """As `reach`, for what had been done before: it says nothing about the time left."""
+        """As `reach`, for what was done earlier, which does not count for the time left."""
         self._before = self.done = amount
 
     def due(self) -> bool:
@@ -189,6 +189,6 @@ def note(message: str) -> None:
 
 
 def say(line: str) -> None:
-    """Write a line to stderr. If that cannot be done there is nobody to tell, and the work goes on."""
+    """Write a line to stderr. If that fails, nobody can be told, and the work continues."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

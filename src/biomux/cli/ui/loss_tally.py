@@ -1,4 +1,4 @@
-"""What a command skipped and what a target could not hold: counted on the way, told at the end."""
+"""What a command skipped and what a target could not hold: counted on the way, reported at the end."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Deletions:
 
 
 class Losses(LossTally):
-    """Takes what the target cannot hold, and tells it at the end; with `strict`, that there is any is an error. A log keeps each."""
+    """Collects what the target cannot hold and reports it at the end; with `strict`, any loss is an error. A log keeps each one."""
 
     def __init__(self, *, strict: bool, at_once: bool, log: BinaryIO | None = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Sources as commands read them: formats recognised and stated, files passed over told, documents counted."""
+"""Sources as commands read them: formats recognised or given, skipped files reported, documents counted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CountingReader:
     """Reads sources one after the other and keeps count.
 
     With `skipping`, errors are taken by `on_error`, and a document that `goal`, the target format, cannot hold at all is one too. A file
-    of a folder or an archive that is of no format by its name nor its content (a licence, a drawing) is passed over and told, unless
+    of a folder or an archive that is of no format by its name nor its content (a licence, a drawing) is skipped and reported, unless
     there is no other; one that looks like data is an error. There an option need not be one of every format, but of one.
     """
 
@@ -45,7 +45,7 @@ class CountingReader:
     repaired: int = 0
     """Answers that a reader found beside the place that the file states."""
     on_deleted: Callable[[str, str], None] | None = None
-    """Told the name of a file and an id that the file says has been withdrawn (MEDLINE's daily updates do)."""
+    """Called with the name of a file and an id that the file withdraws (as MEDLINE's daily updates do)."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Other names for types and classes, by the names that they have."""
     unused: set[str] = field(default_factory=set)
@@ -172,6 +172,6 @@ def _looks_like_data(source: Source) -> bool:
 
 
 def _at_the_end(error: Skipped) -> Skipped:
-    """The error of a reader that could not go on, so that nobody takes it for one record."""
+    """The error of a reader that could not continue, so that it is not taken for an error of one record."""
     message = f"{error.message} (the file was not read beyond this)"
     return type(error)(error.code, message, where=error.where, hint=error.hint)

@@ -82,7 +82,7 @@ def _labels(document: Document) -> Iterator[list[tuple[str, str]]]:
 
 
 def _laid(pieces: Sequence[tuple[str, str]], width: int) -> list[Text]:
-    """Pieces beside each other, blanks between them; what has no room goes on in a new line, farther in."""
+    """Pieces beside each other, blanks between them; what does not fit continues on a new line, indented."""
     from rich.cells import cell_len
     from rich.text import Text
 

@@ -124,7 +124,7 @@ def chosen_seeds(option: str | None, seeds: tuple[int, ...], *, quick: bool) -> 
 
 
 class Course:
-    """How far a study is, and how long the rest may take: by the tokens of members that are like those to come, else by the mean."""
+    """How far a study is, and how long the rest may take, judged by finished runs that are similar."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = {member.name: member for member in members}
@@ -132,7 +132,7 @@ class Course:
         self.missing: set[str] = set(self.members)
 
     def take(self, name: str, seconds: float) -> None:
-        """A member is done, in so many seconds."""
+        """A run has finished, in this many seconds."""
         self.missing.discard(name)
         self.done[name] = seconds
 

@@ -36,7 +36,7 @@ ENCODERS: dict[str, Kind] = {
 
 
 def build(described: dict[str, Any]) -> nn.Module:
-    """The encoder that `describe` told about, without its weights; a description without a kind is a transformer's."""
+    """The encoder that `describe` described, without its weights; a description without a kind is that of a transformer."""
     return of_kind(described.get("kind", "transformer")).build(described)
 
 

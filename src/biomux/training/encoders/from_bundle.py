@@ -74,7 +74,7 @@ def weights(graph: bytes) -> GraphWeights:
     if "encoder.layer.0.attention.self.weight" not in parts or activations != {"Gelu"}:
         raise RecipeError(
             "BX308",
-            "cannot begin with the encoder of this bundle: it is not BERT's with gelu",
+            "cannot start from the encoder of this bundle: it is not BERT with gelu",
             where="model → encoder → bundle",
             hint="name another bundle, such as default, or the encoder itself",
         )

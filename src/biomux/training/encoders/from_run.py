@@ -1,4 +1,4 @@
-"""What another run ended with: its encoder (paper A's Frozen2, paper B's refined encoder), and its heads where they are to go on."""
+"""What another run ended with: its encoder (paper A's Frozen2, paper B's refined encoder), and its heads if they are kept."""
 
 from __future__ import annotations
 

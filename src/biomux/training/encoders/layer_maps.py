@@ -20,7 +20,7 @@ def layer_map(which: LayerMap | Sequence[int], *, teacher: int, student: int) ->
     | first | 1 2 3 4 5 6 | |
     | last | 7 8 9 10 11 12 | |
     | uniform | 2 4 6 8 10 12 | the last layer learns from the last, as TinyBERT has it |
-    | every-other-0 | 1 3 5 7 9 11 | every second layer, beginning with the first, as DistilBERT is begun |
+    | every-other-0 | 1 3 5 7 9 11 | every second layer, starting with the first, as in DistilBERT |
     | every-other-1 | 2 4 6 8 10 12 | beginning with the second |
     | a list | itself | |
 

@@ -129,9 +129,9 @@ def _set_case(tokenizer: Tokenizer, lower_case: bool, name: str) -> None:
     if not isinstance(tokenizer.normalizer, normalizers.BertNormalizer):
         raise TrainingError(
             "BX401",
-            f"the case of the tokenizer of {name!r} cannot be set: it is not BERT's",
+            f"cannot set the case of the tokenizer of {name!r}: it is not a BERT tokenizer",
             where="model → encoder → lower_case",
-            hint="leave it out: the tokenizer does as it was made to",
+            hint="leave it out: the tokenizer's own rule applies",
         )
     tokenizer.normalizer.lowercase = lower_case
 

@@ -96,7 +96,7 @@ def learn(tokenizer: Tokenizer, texts: Iterable[str], *, size: int) -> list[str]
     if description["model"]["type"] != "WordPiece":
         raise RecipeError(
             "BX306",
-            f"only a WordPiece vocabulary can be trained, and the encoder's is {description['model']['type']}",
+            f"only a WordPiece vocabulary can be trained, got {description['model']['type']}",
             where="model → encoder → vocabulary",
             hint="set vocabulary.kind to keep or trim",
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def word_starts(ids: Tensor, real: Tensor, continues: Tensor) -> Tensor:
-    """True where a word begins; `real` is False at padding, and `continues` says of each token of the vocabulary whether it goes on with a word."""
+    """True where a word begins; `real` is False at padding, and `continues` says for each token of the vocabulary whether it continues a word."""
     before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
     # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
     return real & ~(continues[ids] & (before >= len(SPECIALS)))

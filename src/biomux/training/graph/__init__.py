@@ -70,14 +70,14 @@ def family_of(config: Config) -> Family:
     if found is None:
         raise BundleError(
             "BX505",
-            f"an encoder of kind {kind!r} has no graph yet; those with one are {', '.join(FAMILIES)}",
+            f"cannot export an encoder of kind {kind!r}; supported are {', '.join(FAMILIES)}",
             hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
         )
     activation = next((config[key] for key in ACTIVATION_KEYS if key in config), None)
     if activation is not None and activation not in {*ACTIVATIONS, "maxout"}:
         raise BundleError(
             "BX505",
-            f"an encoder with the activation {activation!r} has no graph yet; those with one are {', '.join(ACTIVATIONS)}",
+            f"cannot export an encoder with the activation {activation!r}; supported are {', '.join(ACTIVATIONS)}",
             hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
         )
     return found

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
-    """Everything is computed everywhere: what a word is told depends on all others of its window."""
+    """Everything is computed for all words: the state of each depends on all others of its window."""
     width = 2 * int(config["hidden"])
     begins = _begins(graph, state)
     axis = graph.constant(np.array(1, np.int64))
@@ -62,7 +62,7 @@ def matrices(config: Config) -> tuple[tuple[str, ...], ...]:  # noqa: ARG001
 
 
 def _begins(graph: Graph, state: State) -> str:
-    """1 where a word begins: a token that does not go on the one before it, or that follows a special one."""
+    """1 where a word begins: at a token that does not continue the one before it, or that follows a special one."""
     zero, one = graph.integers(0), graph.integers(1)
     table = graph.constant(state["continues"].astype(np.int64), "embeddings.continues")
     goes_on = graph.add("Gather", table, "ids", axis=0)

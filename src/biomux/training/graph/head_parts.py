@@ -106,7 +106,7 @@ def no_graph(name: str, what: str) -> BundleError:
     """The error for a head that cannot be exported."""
     return BundleError(
         "BX544",
-        f"head {name!r} is of a kind that has no graph yet ({what})",
+        f"cannot export head {name!r}: its kind is not supported ({what})",
         hint="name the others with --heads, or annotate with the run itself: biomux.load(RUN)",
     )
 

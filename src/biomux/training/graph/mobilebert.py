@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from biomux.training.graph.encoded import Config, Pick, State
 
 EPSILON = 1e-5
-"""Of normalisations that the configuration says nothing of."""
+"""For normalisations that the configuration does not mention."""
 
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:

@@ -26,7 +26,7 @@ PREFIX = "encoder.layer"
 
 
 def places(graph: Graph, table: NDArray[np.float32]) -> str:
-    """The vectors of the first so many positions as a window has tokens."""
+    """The vectors of as many positions as a window has tokens."""
     zero = graph.integers(0)
     out: str = graph.add("Slice", graph.constant(table, PLACES), zero, graph.size("ids", 1), zero)
     return out
