@@ -178,7 +178,7 @@ def test_a_precision_takes_the_thresholds_of_the_bundle(tagger: Annotator, capsy
     }
     never = tagger.imprecise(0.95)
     assert set(never) == {name for name, score in reaching.items() if score is None}
-    assert f"left out, never 0.95 precise on development data: {', '.join(never)}\n" in err
+    assert f"left out, since they never reached a precision of 0.95 on development data: {', '.join(never)}\n" in err
     for line in out.splitlines():
         sure = {(span["start"], span["end"], span["type"]) for span in json.loads(line)["spans"]}
         everything = tagger(json.loads(line)["text"], threshold=0).spans

@@ -65,7 +65,9 @@ def test_columns_have_a_sentence_a_block_and_count_what_is_written(
     (total,) = re.findall(r"^(\d+) entit", err, re.MULTILINE)
     assert int(total) > len(document.spans)
     assert f"written: {len(document.spans)} of {total} entities" in err
-    assert "of entities that overlap the longest were written, whatever their type; --resolve chooses by type" in err
+    assert (
+        "of overlapping entities only the longest were written, whatever their type; --resolve chooses by type" in err
+    )
     assert annotate(TEXT, "--format", "conll", "--resolve") == 0
     assert "overlap" not in capsys.readouterr().err
 

@@ -48,7 +48,7 @@ def test_pairs_too_far_apart_to_be_asked_about_are_counted(
     annotate: Annotate, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     text = f"{TEXT} Then {TEXT}"
-    told = "too far apart for the relation heads, so not asked about: 2 pairs of entities\n"
+    told = "not tested for relations, since the entities are too far apart: 2 pairs of entities\n"
     assert annotate(text) == 0
     assert told in capsys.readouterr().err
     assert annotate(text, "--tasks", "entities,classes") == 0

@@ -407,7 +407,7 @@ def test_files_of_no_format_in_a_folder_are_passed_over_and_told(
     (here / "in/paper.docx").write_bytes(b"PK\x03\x04\x00\x00")
     assert convert("in", "a.jsonl") == 0
     assert ids("a.jsonl") == ["a:1"]
-    assert "passed over 1, of no known format: in/paper.docx\n" in told(capsys)
+    assert "skipped 1 of unknown format: in/paper.docx\n" in told(capsys)
 
 
 @pytest.mark.parametrize("source", ["in", "in/paper.docx", "in/*"])
@@ -475,14 +475,14 @@ def test_withdrawn_citations_are_counted_and_listed(here: Path, capsys: pytest.C
     (here / "update.xml").write_text(UPDATE % "<PMID>7</PMID><PMID>8</PMID>")
     assert convert("update.xml", "a.jsonl") == 0
     assert ids("a.jsonl") == ["1"]
-    assert "withdrawn by the source, so not documents: 2 (7, 8)" in told(capsys)
+    assert "skipped 2 documents that the source has withdrawn (7, 8)" in told(capsys)
 
 
 def test_all_withdrawn_citations_are_in_the_list_of_skipped(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "update.xml").write_text(UPDATE % "".join(f"<PMID>{number}</PMID>" for number in range(30)))
     assert convert("update.xml", "a.jsonl", "--on-error", "skip", "--skipped", "skipped.txt") == 0
     said = told(capsys)
-    assert "withdrawn by the source, so not documents: 30 (0, 1, 2," in said
+    assert "skipped 30 documents that the source has withdrawn (0, 1, 2," in said
     assert "and 10 more: see skipped.txt)" in said
     listed = (here / "skipped.txt").read_text().splitlines()
     assert listed == [f"update.xml: {number} has been withdrawn" for number in range(30)]
@@ -508,7 +508,7 @@ def test_a_readme_beside_data_is_left_out_and_told(here: Path, capsys: pytest.Ca
     (here / "in" / "LICENSE.txt").write_text("MIT")
     assert convert("in", "a.jsonl") == 0
     assert ids("a.jsonl") == ["a:1"]
-    assert "left out 2, about the others: in/LICENSE.txt, in/README.txt" in told(capsys)
+    assert "skipped 2 that describe the other files: in/LICENSE.txt, in/README.txt" in told(capsys)
 
 
 def test_each_loss_is_listed_on_request(here: Path) -> None:
@@ -546,12 +546,12 @@ def test_settings_beside_brats_files_are_left_out_in_every_command(
         (here / "gold.brat" / name).write_text("[entities]\ngene\n")
     assert convert("gold.brat", "a.jsonl") == 0
     assert ids("a.jsonl") == ["1"]
-    assert "left out 2, about the others: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
+    assert "skipped 2 that describe the other files: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
     assert (
         convert(*(f"gold.brat/{name}" for name in ("1.ann", "1.txt", "annotation.conf", "visual.conf")), "b.jsonl") == 0
     )
     assert ids("b.jsonl") == ["1"]
-    assert "left out 2, about the others: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
+    assert "skipped 2 that describe the other files: gold.brat/annotation.conf, gold.brat/visual.conf" in told(capsys)
     assert cli.run(["score", "gold.brat", "gold.brat"]) == 0
     assert cli.run(["score", "gold.brat", "a.jsonl"]) == 0
 

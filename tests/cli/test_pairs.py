@@ -124,7 +124,7 @@ def test_the_terminal_shows_pairs_with_their_answers(
 def test_long_pairs_are_reported(pairs: Pairs, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(f"text\tpair\n{'aspirin ' * 60}\tfever\nfever\tmice\n")
     assert pairs(tmp_path / "a.tsv") == 0
-    assert "longer than the model reads, so not read to the end: 1 pair\n" in capsys.readouterr().err
+    assert "longer than the model reads, so cut: 1 pair\n" in capsys.readouterr().err
     assert pairs(tmp_path / "a.tsv", "--strict") == 3
     assert "BX613" in capsys.readouterr().err
 

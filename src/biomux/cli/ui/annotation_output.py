@@ -203,7 +203,7 @@ class Failures:
 def _report_losses(losses: Losses, settings: Settings) -> None:
     losses.report()
     if "overlaps" in losses.counts and not settings.query.resolve:
-        note("of entities that overlap the longest were written, whatever their type; --resolve chooses by type")
+        note("of overlapping entities only the longest were written, whatever their type; --resolve chooses by type")
 
 
 def report_unread(inputs: Inputs) -> None:
@@ -213,14 +213,14 @@ def report_unread(inputs: Inputs) -> None:
     if inputs.left_out:
         more = len(inputs.left_out) - SHOWN
         names = ", ".join(inputs.left_out[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-        note(f"left out {len(inputs.left_out):,}, about the others: {names}")
+        note(f"skipped {len(inputs.left_out):,} that describe the other files: {names}")
     if inputs.withdrawn:
-        note(f"withdrawn by the source, so not documents: {inputs.withdrawn:,}")
+        note(f"skipped {inputs.withdrawn:,} documents that the source has withdrawn")
 
 
 def _report_imprecise(types: tuple[str, ...], precision: float) -> None:
     if types:
-        note(f"left out, never {precision:g} precise on development data: {', '.join(types)}")
+        note(f"left out, since they never reached a precision of {precision:g} on development data: {', '.join(types)}")
 
 
 def report(
@@ -239,10 +239,10 @@ def report(
             note(f"{count_of(counts.total(), what)}: {listed}")
     if tally.too_far_apart:
         note(
-            f"too far apart for the relation heads, so not asked about: {count_of(tally.too_far_apart, 'pair of entities', 'pairs of entities')}"
+            f"not tested for relations, since the entities are too far apart: {count_of(tally.too_far_apart, 'pair of entities', 'pairs of entities')}"
         )
     if tally.cut:
-        note(f"longer than the model reads, so not read to the end: {count_of(tally.cut, 'pair')}")
+        note(f"longer than the model reads, so cut: {count_of(tally.cut, 'pair')}")
     if unwritten:
         note(f"written: {total - unwritten:,} of {count_of(total, 'entity', 'entities')}")
     if tally.failed:

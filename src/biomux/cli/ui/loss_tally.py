@@ -74,7 +74,7 @@ class Deletions:
         if self.count:
             more = self.count - SHOWN
             rest = f" and {more:,} more" + (f": see {log}" if log else "") if more > 0 else ""
-            note(f"withdrawn by the source, so not documents: {self.count:,} ({', '.join(self.first)}{rest})")
+            note(f"skipped {self.count:,} documents that the source has withdrawn ({', '.join(self.first)}{rest})")
 
 
 class Losses(LossTally):

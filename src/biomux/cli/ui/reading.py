@@ -76,7 +76,7 @@ class CountingReader:
             raise UsageError("BX002", f"no files found in {', '.join(map(repr, wheres))}", hint="check the paths")
         self._tell_passed_over()
         if self._about:
-            note(f"left out {len(self._about):,}, about the others: {_first(self._about)}")
+            note(f"skipped {len(self._about):,} that describe the other files: {_first(self._about)}")
         if self.formats:
             self.reads.must_be_taken()
 
@@ -138,7 +138,7 @@ class CountingReader:
             raise self._passed_over[0]
         if self._passed_over:
             names = [str(error.where) for error in self._passed_over]
-            note(f"passed over {len(names):,}, of no known format: {_first(names)}")
+            note(f"skipped {len(names):,} of unknown format: {_first(names)}")
 
     def _repair(self, answers: int) -> None:
         self.repaired += answers
