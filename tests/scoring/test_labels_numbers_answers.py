@@ -100,7 +100,7 @@ class TestNumbers:
         assert math.isnan(score_numbers([], []).mse)
 
     def test_what_is_no_number_is_refused(self) -> None:
-        with pytest.raises(ScoreError, match="predicted number 1 is nan"):
+        with pytest.raises(ScoreError, match="predicted numbers must be finite, got nan in place 1"):
             score_numbers([1.0, 2.0], [1.0, math.nan])
         with pytest.raises(ScoreError, match="BX705"):
             score_numbers([1.0, 2.0], [1.0])

@@ -82,7 +82,7 @@ def test_too_little_is_refused() -> None:
         rank_systems([[1, 2], [2, 3]], ["x", "y"])
     with pytest.raises(ScoreError, match="BX705"):
         rank_systems([[1, 2, 3]], ["x", "y"])
-    with pytest.raises(ScoreError, match="no score on some corpus"):
+    with pytest.raises(ScoreError, match="every system must have a score on every corpus"):
         rank_systems([[1.0, 2.0, math.nan], [1.0, 2.0, 3.0]], ["x", "y", "z"])
 
 

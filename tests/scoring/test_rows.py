@@ -86,15 +86,15 @@ def test_rows_are_read_as_they_were_written() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(UsageError, match="no rows of 'recall'"):
+    with pytest.raises(UsageError, match="unknown figure 'recall'"):
         Rows("recall", (), np.zeros((0, 3)))
     with pytest.raises(ScoreError, match="shape"):
         Rows("f1", ("1",), np.zeros((1, 2)))
     with pytest.raises(ScoreError, match="the same documents"):
         compare_rows([mean_rows([1, 0])], [mean_rows([1, 0, 1])])
-    with pytest.raises(ScoreError, match="1 and 2 seeds"):
+    with pytest.raises(ScoreError, match="same number of seeds, got 1 and 2"):
         compare_rows([mean_rows([1])], [mean_rows([1]), mean_rows([0])])
-    with pytest.raises(ScoreError, match="several figures"):
+    with pytest.raises(ScoreError, match="must be of the same figure"):
         compare_rows([mean_rows([1])], [number_rows([1.0], [1.0])])
-    with pytest.raises(ScoreError, match="cannot be read"):
+    with pytest.raises(ScoreError, match="cannot read the rows"):
         read_rows({"figure": "f1"})

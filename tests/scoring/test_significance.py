@@ -118,7 +118,7 @@ def test_macro_needs_types() -> None:
     assert interval(by_type).value == pytest.approx(f1(by_type.sum(axis=1)))
     with pytest.raises(UsageError, match="macro average needs counts by type"):
         interval(counts(1), metric="macro-f1")
-    with pytest.raises(UsageError, match="no metric 'f2'"):
+    with pytest.raises(UsageError, match="unknown metric 'f2'"):
         interval(counts(1), metric="f2")
 
 

@@ -176,7 +176,7 @@ def test_an_unknown_matching_is_a_usage_error() -> None:
         score([], matchings=["fuzzy"])
     with pytest.raises(UsageError, match="cannot score 'subword' without tokens"):
         score([], matchings=["subword"])
-    with pytest.raises(UsageError, match="not scored by 'word'"):
+    with pytest.raises(UsageError, match="not scored with matching 'word'"):
         score([], matchings=["strict"])["word"]
 
 
