@@ -102,6 +102,15 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         {"a.tsv.gz": gzip.compress(CONLL.encode() * 100)[:-20]},
         "BX112: .*gzip data is damaged",
     ),
+    "a PDF": ({"a.pdf": b"%PDF-1.7\n%\xe2\xe3"}, "BX110: .*it is a PDF; extract its text first"),
+    "references as RIS": (
+        {"a.ris": "TY  - JOUR\nAB  - Aspirin\nER  - \n"},
+        "BX110: .*it is RIS; export the references",
+    ),
+    "references as BibTeX": (
+        {"a.bib": "@article{a, title={Aspirin}}\n"},
+        "BX110: .*it is BibTeX; export the references",
+    ),
     "an office file": ({"a.docx": b"PK\x03\x04\x14\x00"}, "BX110: .*it is a zip or office file"),
     "files of different formats": ({"a.tsv": CONLL, "b.jsonl": LINE}, "BX212: .*a.tsv is conll, .*b.jsonl is jsonl"),
     "no training part": ({"test.tsv": CONLL}, "BX211: there is no training part.*only test"),

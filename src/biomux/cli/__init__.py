@@ -175,7 +175,9 @@ def _tell(error: Exception) -> int:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "biomux"
         message = _needed(error) or error.format_message().strip().rstrip(".").replace("Value error, ", "")
-        usage = UsageError("BX001", message[:1].lower() + message[1:], hint=f"see '{path} --help'")
+        message, _, meant = message.partition(". Did you mean ")
+        hint = f"did you mean {meant} see '{path} --help'" if meant else f"see '{path} --help'"
+        usage = UsageError("BX001", message[:1].lower() + message[1:], hint=hint)
         return _say(error_line(usage), 2)
     if isinstance(error, MemoryError):
         usage = UsageError("BX002", "out of memory", hint="close other programs, or split the input")

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import cache
 from importlib import import_module
@@ -129,6 +130,17 @@ FORMATS: dict[str, str] = {
 NO_RECORD = (b"", b"[]", b"{}")
 """What a file of no documents may be: nothing in it tells the format."""
 ZIP_MAGIC = b"PK\x03\x04"
+FOREIGN = (
+    (
+        rb"PK\x03\x04",
+        "a zip or office file",
+        "save a spreadsheet as CSV and a document as text; if it is an archive, give it a name that ends in .zip",
+    ),
+    (rb"%PDF-", "a PDF", "extract its text first, for instance with pdftotext, or take the article's XML"),
+    (rb"(?:\xef\xbb\xbf)?\s*TY  - ", "RIS", "export the references as MEDLINE (.nbib) or CSV instead"),
+    (rb"(?:\xef\xbb\xbf)?\s*@\w+\s*\{", "BibTeX", "export the references as MEDLINE (.nbib) or CSV instead"),
+)
+"""First bytes of files that people have and Biomux does not read, what they are, and what to do."""
 COMMON = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".xml")
 """Suffixes of many formats: alone they do not tell one."""
 
@@ -206,11 +218,8 @@ def _unknown(source: Source, head: bytes) -> FormatError:
         message, hint = f"{message}: it is {wide}", "convert it to UTF-8 first, for instance with iconv"
     elif head.startswith(GZIP_MAGIC):
         message, hint = f"{message}: it is gzipped twice", "unpack it once"
-    elif head.startswith(ZIP_MAGIC):
-        message, hint = (
-            f"{message}: it is a zip or office file",
-            "if it is an archive, give it a name that ends in .zip",
-        )
+    elif foreign := next((found for start, *found in FOREIGN if re.match(start, head)), None):
+        message, hint = f"{message}: it is {foreign[0]}", foreign[1]
     elif seen := _seen(source.plain_name, head):
         message, hint = f"{message}: {seen[0]}", f"{seen[1]}, or {hint}"
     return FormatError("BX110", message, where=source.name, hint=hint)

@@ -252,7 +252,7 @@ def decode(raw: bytes, where: str) -> str:
             "BX111",
             f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8",
             where=where,
-            hint="convert the file to UTF-8 first, for instance with iconv",
+            hint="convert the file to UTF-8 first, for instance with iconv -f WINDOWS-1252 -t UTF-8, or save a spreadsheet as CSV UTF-8",
         ) from None
 
 

@@ -146,9 +146,11 @@ def amount(value: float, unit: str) -> str:
 
     >>> amount(1234, "documents"), amount(2_500_000, "bytes")
     ('1,234 documents', '2.5 MB')
+    >>> amount(1, "documents")
+    '1 document'
     """
     if unit != "bytes":
-        return f"{value:,.0f} {unit}"
+        return f"{value:,.0f} {unit.removesuffix('s') if value == 1 else unit}"
     for power, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if value >= power:
             return f"{value / power:.1f} {name}"
