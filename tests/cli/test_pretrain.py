@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,6 +49,20 @@ def test_an_encoder_is_pre_trained_and_its_folder_printed(
     ):
         assert part in said.err
     assert (place / "runs/tiny-1/encoder/config.json").is_file()
+    assert biomux(["runs", "--json"]) == 0
+    (found,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (found["run"], found["recipe"], found["kind"], found["state"]) == ("runs/tiny-1", "tiny", "pretrain", "done")
+    scores = json.loads((place / "runs/tiny-1/scores.json").read_text())
+    assert found["perplexity"] == {"before": scores["before"], "best": scores["perplexity"]}
+    assert (found["best"], found["step"], found["steps"]) == (None, 4, 4)
+    assert biomux(["runs"]) == 0
+    shown = f"{scores['before']:.2f} → {scores['perplexity']:.2f}"
+    assert shown in capsys.readouterr().out
+    assert biomux(["report", "runs/tiny-1", "-o", "page"]) == 0
+    page = (place / "page" / "report.md").read_text()
+    assert f"Perplexity of held-out text: {scores['before']:.2f} after 0 updates; " in page
+    assert "pre-training, done, 4 of 4 updates" in page
+    assert (place / "page" / "figures" / "run1-perplexity.svg").is_file()
 
 
 def test_ctrl_c_says_how_to_go_on(

@@ -231,6 +231,36 @@ def test_the_map_of_a_run_with_several_tasks(here: Path, capsys: pytest.CaptureF
     assert biomux(arguments) == 0
 
 
+def test_the_map_of_a_recipe_is_one_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["tasks", "map", "both.yaml", "--corpora", "corpora", "--examples", "5", "--json"]
+    assert biomux([*arguments, "--set", "name=mapped"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert set(first["points"]) == {"drugs", "genes", "same"}
+    written = (here / "runs" / "mapped-map" / "model.safetensors").stat().st_mtime_ns
+    assert biomux([*arguments, "--set", "name=mapped"]) == 0
+    assert json.loads(capsys.readouterr().out) == first
+    assert (here / "runs" / "mapped-map" / "model.safetensors").stat().st_mtime_ns == written
+
+
+def test_two_models_are_shown_side_by_side_on_one_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in ("1", "2"):
+        settings = ["--set", f"loop.seed={seed}", "--set", "loop.epochs=8"]
+        assert biomux(["train", "alone.yaml", "--run", f"case-{seed}", "--corpora", "corpora", *settings]) == 0
+    capsys.readouterr()
+    text = "aspirin treats fever and ulcer with bexol."
+    assert biomux(["compare", "one=case-1", "two=case-2", "--text", text, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == text
+    assert {one["text"] for one in found["mentions"]} <= set(text.strip(".").split())
+    assert found["mentions"]
+    for one in found["mentions"]:
+        assert text[one["start"] : one["end"]] == one["text"]
+        assert set(one["scores"]) == {"one", "two"}
+        assert any(score is not None for score in one["scores"].values())
+    assert biomux(["compare", "one=case-1", "two=case-2", "--text", text]) == 0
+    assert "mention\ttype\tplace\tone\ttwo" in capsys.readouterr().out
+
+
 def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     head = 'tasks.drugs.head={"kind": "crf"}'
     assert biomux(["train", "both.yaml", "--run", "chain", "--corpora", "corpora", "--set", head]) == 0
@@ -249,6 +279,10 @@ def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[s
         (["transfer", "both.yaml", "--tasks", "drugs,gens"], "the recipe has no task 'gens'"),
         (["transfer", "b/transfr"], "did you mean 'b/transfer'"),
         (["tasks", "map", "corpora"], "not a run"),
+        (["tasks", "map", "d/twelv"], "did you mean 'd/twelve'"),
+        (["tasks", "map", "corpora", "--quick"], "are for recipes, not for runs"),
+        (["compare", "corpora", "--text", "Aspirin."], "needs at least two models"),
+        (["compare", "corpora", "x=corpora", "--text", "Aspirin."], "BX501: corpora: not a bundle"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(

@@ -48,6 +48,12 @@ def command(
             help="f1, precision, recall, macro-f1, accuracy, exact, mrr, pearson, ... Default: the main metric of each column.",
         ),
     ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text", metavar="TEXT", help="Show what models find in one text, side by side. Give models, not scores."
+        ),
+    ] = None,
     published: Annotated[
         str | None,
         typer.Option(
@@ -86,13 +92,19 @@ def command(
     test, average ranks, and Conover's (Holm) and Nemenyi's tests of all pairs follow; these need the extra biomux[report]. With -o, a
     critical-difference diagram is drawn.
 
+    With --text, runs or bundles are compared in one sentence: a row for every mention that any of them finds, with the score that each gives it.
+
     Examples:
 
         biomux compare scores/first scores/second
         biomux compare stm=scores/stm-1 stm=scores/stm-2 mtm=scores/mtm-1 mtm=scores/mtm-2
         biomux compare mtl=scores/mtl --baseline scores/tissue-alone --baseline scores/strain-alone
         biomux compare --published E:1,2 -o ranks
+        biomux compare runs/d-single-1 runs/d-joint-max-1 --text "Familial Mediterranean fever is recessively inherited."
     """
+    if text is not None:
+        _case(folders or [], text, as_json)
+        return
     import json
     from contextlib import nullcontext
 
@@ -135,6 +147,35 @@ def command(
     for one in found:
         if one.alarm:
             note(f"alarm: {one.sentence()}")
+
+
+def _case(given: list[str], text: str, as_json: bool) -> None:
+    """Show what models find in one text."""
+    import json
+
+    import biomux
+    from biomux.cli.ui.display import table
+    from biomux.errors import UsageError
+    from biomux.evaluation.case_study import case_study
+    from biomux.evaluation.compare import argument_of
+
+    named = {label or Path(path).name: path for label, path in map(argument_of, given)}
+    if len(named) < 2 or len(named) < len(given):
+        raise UsageError(
+            "BX001",
+            "--text needs at least two models with different names",
+            hint="name runs or bundles, as LABEL=PATH where their names are equal",
+        )
+    found = case_study({name: biomux.load(path) for name, path in named.items()}, text)
+    if as_json:
+        print(json.dumps({"text": text, "mentions": [one.to_json() for one in found]}, ensure_ascii=False, indent=2))
+        return
+    rows = [
+        [one.text, one.type, f"{one.start}-{one.end}"]
+        + ["" if score is None else f"{score:.3f}" for score in one.scores.values()]
+        for one in found
+    ]
+    table(["mention", "type", "place", *named], rows, title=text)
 
 
 def _show(result: ComparisonResult) -> None:

@@ -23,7 +23,8 @@ def command(
     """List and compare runs.
 
     Shows the recipe of each run, its state (running, stopped, failed, done), its best development score, the score of each task, the time
-    it took and the tokens it read. The best runs come first.
+    it took and the tokens it read. The best runs come first. Runs of biomux pretrain follow, with the perplexity of held-out text before
+    and at its best; the lowest comes first.
 
         biomux runs
 
@@ -33,13 +34,14 @@ def command(
         raise UsageError(
             "BX002", "no such folder", where=str(folder), hint="name a folder of runs, or train a recipe first"
         )
-    found = sorted(map(describe, run_folders(folder)), key=lambda one: (-(one["best"] or 0), one["run"]))
+    found = sorted(map(describe, run_folders(folder)), key=_rank)
     if as_json:
         for one in found:
             print(json.dumps(one, ensure_ascii=False))
         return
     tasks = list(dict.fromkeys(name for one in found for name in one["scores"]))
     shown = tasks if len(tasks) <= SHOWN else []
+    guessed = any(one["perplexity"] for one in found)
     rows = [
         [
             one["run"],
@@ -47,13 +49,15 @@ def command(
             one["state"],
             _percent(one["best"]),
             *(_percent(one["scores"].get(name)) for name in shown),
+            *([_perplexity(one["perplexity"])] if guessed else []),
             f"{one['step']:,}/{one['steps']:,}" if one["steps"] else "",
             duration(one["seconds"]),
             f"{one['tokens']:,}",
         ]
         for one in found
     ]
-    table(["run", "recipe", "state", "best", *shown, "steps", "time", "tokens"], rows)
+    header = ["run", "recipe", "state", "best", *shown, *(["perplexity"] if guessed else [])]
+    table([*header, "steps", "time", "tokens"], rows)
 
 
 SHOWN = 12
@@ -62,12 +66,20 @@ SHOWN = 12
 
 def run_folders(folder: Path) -> Iterator[Path]:
     """The folder itself if it is a run, otherwise the runs right below it, in order."""
-    if RunFolder(folder).exists:
+    if _is_run(folder):
         yield folder
         return
-    for path in sorted(folder.iterdir()):
-        if RunFolder(path).exists:
-            yield path
+    yield from filter(_is_run, sorted(folder.iterdir()))
+
+
+def _is_run(folder: Path) -> bool:
+    return RunFolder(folder).exists or RunFolder(folder).pretraining
+
+
+def _rank(run: dict[str, Any]) -> tuple[bool, float, str]:
+    """By score, the highest first; then runs of pre-training by perplexity, the lowest first."""
+    found = run["perplexity"]
+    return run["kind"] == "pretrain", found.get("best", 1e9) if found else -(run["best"] or 0), run["run"]
 
 
 def describe(folder: Path) -> dict[str, Any]:
@@ -85,12 +97,17 @@ def describe(folder: Path) -> dict[str, Any]:
     told = run.scores.get("tasks")
     tasks = {task: _main(figures) for task, figures in told.items()} if isinstance(told, dict) else {}
     best = _number(last.get("best"), -1.0)
+    if run.pretraining:
+        best = -1.0  # the loop's own score is the inverse of the perplexity, no share of anything
+    guesses = {"before": run.scores.get("before"), "best": run.scores.get("perplexity")} if run.pretraining else {}
     return {
         "run": str(folder),
         "recipe": name,
+        "kind": "pretrain" if run.pretraining else "train",
         "state": _state(folder, events),
         "best": best if best >= 0 else _number(run.scores.get("mean", run.scores.get("mean_f1")), None),
         "scores": tasks,
+        "perplexity": {what: value for what, value in guesses.items() if _number(value, None) is not None},
         "step": _number(last.get("step"), 0),
         "steps": _number(last.get("total"), 0),
         "seconds": round(_number(last.get("seconds"), 0.0), 1),
@@ -121,6 +138,10 @@ def _main(figures: Any) -> float | None:
 def _number(value: Any, otherwise: Any) -> Any:
     """The value if it is a number."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+
+
+def _perplexity(found: dict[str, float]) -> str:
+    return " → ".join(f"{found[what]:.2f}" for what in ("before", "best") if what in found)
 
 
 def _percent(value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from biomux.cli.ui.options import AsJson, CorporaFolder, Overwrite
+from biomux.cli.ui.options import AsJson, CorporaFolder, Overwrite, RecipeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,20 @@ def _tasks() -> None:
 
 @app.command("map")
 def map_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN|RECIPE", help="Folders of runs; or a recipe, which is trained first."),
+    ],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Folder for map.json, vectors.npy and task-map.svg."),
     ] = None,
     overwrite: Overwrite = False,
     examples: Annotated[int, typer.Option("--examples", min=1, help="Number of training examples per task.")] = 100,
+    settings: RecipeSettings = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Train the recipe with few documents, a small encoder and one epoch.")
+    ] = False,
     corpora: CorporaFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,7 +52,12 @@ def map_command(
     A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers (the diagonal of the Fisher
     information), over some training examples. Give one run with several tasks, or several runs that started from the same encoder.
 
+    A recipe is trained first, into runs/NAME-map; given again, the command goes on with what was stopped, and trains nothing twice. --set
+    and --quick are for the recipe. d/twelve is paper D's map of twelve tasks.
+
         biomux tasks map runs/b-refine-1 -o map
+
+        biomux tasks map d/twelve --set model.encoder.name=weights/minilm -o map
 
         biomux tasks map runs/single-* --json
     """
@@ -58,7 +70,8 @@ def map_command(
     from biomux.formats import folder_target
 
     vectors: dict[str, Any] = {}
-    found = gathered(runs, corpora, examples, keep=vectors)
+    folders = [_trained(run, settings or [], quick, corpora) for run in runs]
+    found = gathered(folders, corpora, examples, keep=vectors)
     with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         if place is not None:
             from biomux.report.transfer_page import map_section
@@ -79,6 +92,32 @@ def map_command(
     ]
     table(["task", "kind", "x", "y", *names], rows, title="tasks: place on the map, and cosine with each other")
     print(found["method"])
+
+
+def _trained(given: str, settings: list[str], quick: bool, corpora: Path | None) -> Path:
+    """The folder of a run; of a recipe, the one that it is trained into."""
+    from biomux.cli.ui.display import note
+    from biomux.cli.ui.training_output import followed, needs_torch
+    from biomux.errors import UsageError
+    from biomux.recipes import quick as quickly
+    from biomux.recipes import read as recipes
+
+    folder = Path(given)
+    if folder.is_dir():
+        if settings or quick:
+            raise UsageError("BX001", "--set and --quick are for recipes, not for runs", where=given)
+        return folder
+    recipe = recipes.read(given, settings=settings)
+    with needs_torch():
+        from biomux.training import run as runs
+        from biomux.training.encoders.availability import at_hand
+    if quick:
+        recipe, changes = quickly.quick(recipe, at_hand=at_hand)
+        note(f"quick: {'; '.join(changes)}")
+    folder = Path("runs") / f"{recipe.name}-map"
+    with followed(folder, command="train") as show:
+        runs.start(recipe, folder, directory=corpora, listen=show)
+    return folder
 
 
 def gathered(

@@ -61,6 +61,11 @@ class RunFolder:
         return (self.path / RECIPE).is_file()
 
     @property
+    def pretraining(self) -> bool:
+        """Whether the folder holds a run of `biomux pretrain`."""
+        return (self.path / PRETRAINING).is_file()
+
+    @property
     def trained(self) -> bool:
         """Whether the run has weights and says what they are."""
         return (self.path / MODEL).is_file() and (self.path / WEIGHTS).is_file()
@@ -81,7 +86,7 @@ class RunFolder:
         """The recipe as the file has it, unchecked: a run of another version can still be listed and reported."""
         import yaml
 
-        path = self.path / RECIPE
+        path = self.path / (PRETRAINING if self.pretraining else RECIPE)
         try:
             recipe = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:

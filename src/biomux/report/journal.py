@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A run's way. Points are (step, value): losses by task, development scores by task in percent, and their mean."""
+    """A run's way. Points are (step, value): losses by task, development scores by task in percent, and their mean; of pre-training, held-out perplexities."""
 
     losses: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
     scores: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
@@ -30,6 +30,7 @@ class History:
     begun: int = 0
     state: str = "stopped"
     unread: int = 0
+    perplexities: tuple[Point, ...] = ()
 
 
 def history(events: Iterable[dict[str, Any] | None]) -> History:
@@ -37,6 +38,7 @@ def history(events: Iterable[dict[str, Any] | None]) -> History:
     losses: dict[str, list[Point]] = {}
     scores: dict[str, list[Point]] = {}
     means: list[Point] = []
+    perplexities: list[Point] = []
     last: dict[str, Any] = {}
     scoring = 0.0
     begun = unread = 0
@@ -57,6 +59,9 @@ def history(events: Iterable[dict[str, Any] | None]) -> History:
                 means.append((step, float(event["mean"])))
                 for task, value in (event.get("scores") or event.get("f1") or {}).items():
                     scores.setdefault(task, []).append((step, float(value)))
+            elif kind == "perplexity":
+                scoring += float(event.get("seconds", 0.0))
+                perplexities.append((float(event["step"]), float(event["perplexity"])))
             elif kind == "end":
                 last |= event
                 state = "done"
@@ -79,6 +84,7 @@ def history(events: Iterable[dict[str, Any] | None]) -> History:
         begun,
         state,
         unread,
+        tuple(perplexities),
     )
 
 

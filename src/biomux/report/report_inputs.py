@@ -2,7 +2,7 @@
 
 | what | made by | known by |
 |---|---|---|
-| run | `biomux train` | recipe.yaml |
+| run | `biomux train`, `biomux pretrain` | recipe.yaml, pretraining.yaml |
 | scores | `biomux evaluate -o`, `biomux score -o` | scores.json |
 | study | `biomux study`, `biomux transfer` | study.json |
 | bundle | `biomux export` | manifest.json |
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from biomux.errors import BundleError, ScoreError, UsageError
 from biomux.evaluation import score_folder
 from biomux.evaluation.compare import argument_of
-from biomux.recipes.run_folder import RECIPE, SCORES, RunFolder
+from biomux.recipes.run_folder import PRETRAINING, RECIPE, SCORES, RunFolder
 from biomux.report.journal import History, history
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ Kind = Literal["run", "scores", "study", "bundle", "bench"]
 SIGNS: tuple[tuple[str, Kind], ...] = (
     ("study.json", "study"),
     (RECIPE, "run"),
+    (PRETRAINING, "run"),
     ("manifest.json", "bundle"),
     ("scores.json", "scores"),
 )
@@ -134,14 +135,15 @@ def kind_of(place: Path) -> Kind:
         "BX001",
         "the folder is neither a run nor scores, a study or a bundle",
         where=str(place),
-        hint="name a folder that biomux train, evaluate -o, score -o, study, transfer or export made",
+        hint="name a folder that biomux train, pretrain, evaluate -o, score -o, study, transfer or export made",
     )
 
 
 def read_run(folder: Path, *, name: str) -> ReportRun:
     """A run, finished or not."""
     run = RunFolder(folder)
-    scores = score_folder.read(folder, system=name) if (folder / SCORES).is_file() else None
+    scored = (folder / SCORES).is_file() and not run.pretraining  # a perplexity is no score of documents
+    scores = score_folder.read(folder, system=name) if scored else None
     return ReportRun(name, folder, run.recipe_mapping, history(run.events()), scores, run.machine)
 
 

@@ -48,6 +48,13 @@ def _run(run: ReportRun, name: str) -> Iterator[Block]:
     if history.means:
         points = "; ".join(f"{value:.2f} after {step:,.0f} updates" for step, value in history.means)
         yield Prose(f"Mean development score over tasks: {points}.")
+    if guesses := history.perplexities:
+        said = "; ".join(f"{value:.2f} after {step:,.0f} updates" for step, value in guesses)
+        yield Prose(f"Perplexity of held-out text: {said}.")
+        if len(guesses) > 1:
+            alt = f"Held-out perplexity: from {guesses[0][1]:.2f} to {guesses[-1][1]:.2f}."
+            svg = charts.curve(guesses, title="perplexity", alt=alt, marks=True, logarithmic=True)
+            yield Gallery((Picture(f"{name}-perplexity", svg, alt),))
     if not history.losses:
         yield Prose("The journal holds no losses.")
         return
@@ -92,8 +99,9 @@ def _losses(run: ReportRun, name: str) -> Iterator[Picture]:
 def _about(run: ReportRun) -> str:
     tasks = run.recipe.get("tasks")
     number = len(tasks) if isinstance(tasks, dict) else 0
+    what = f"{number} {'task' if number == 1 else 'tasks'}" if tasks is not None else "pre-training"
     share = f", {run.history.step:,} of {run.history.steps:,} updates" if run.history.steps else ""
-    return f"{number} {'task' if number == 1 else 'tasks'}, {run.history.state}{share}"
+    return f"{what}, {run.history.state}{share}"
 
 
 def _facts(run: ReportRun) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -110,6 +118,7 @@ def _facts(run: ReportRun) -> tuple[list[str], list[tuple[str, ...]]]:
                 (recipe.get("model") or {}).get("encoder") if isinstance(recipe.get("model"), dict) else None, "name"
             ),
         ),
+        ("teacher", _named(recipe.get("distil"), "teacher")),
         ("seed", str(loop.get("seed", "")) if loop else ""),
         ("updates", f"{history.step:,} of {history.steps:,}" if history.steps else ""),
         ("tokens read", f"{history.tokens:,}" if history.tokens else ""),
