@@ -148,7 +148,7 @@ def _not_csv(reason: str, where: str) -> FormatError:
 
 
 def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[tuple[int, str]]:
-    """Lines with their ends: inside quotes these belong to the cell. A line that is not UTF-8 goes to `on_error`; UTF-16 and UTF-32 are refused as a whole."""
+    """Lines with their numbers and ends: inside quotes, a line end belongs to the cell. A line that is not UTF-8 goes to `on_error`; UTF-16 and UTF-32 are refused as a whole."""
     refuse_wide(source.head(), source.name)
     with source.open() as stream:
         number = 0

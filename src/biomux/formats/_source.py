@@ -302,12 +302,7 @@ def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise UsageError(
-            "BX002",
-            f"cannot write: {error.strerror or error}",
-            where=str(path),
-            hint="check the free space and the permissions",
-        ) from error
+        raise _cannot_write(path, error) from error
 
 
 @contextmanager
@@ -318,12 +313,16 @@ def folder_target(path: Path, *, overwrite: bool = False, ours: Sequence[str] = 
         with whole_folder(path) as scratch:
             yield scratch
     except OSError as error:
-        raise UsageError(
-            "BX002",
-            f"cannot write: {error.strerror or error}",
-            where=str(path),
-            hint="check the free space and the permissions",
-        ) from error
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        "BX002",
+        f"cannot write: {error.strerror or error}",
+        where=str(path),
+        hint="check the free space and the permissions",
+    )
 
 
 def _parent_must_exist(path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from biomux.document import Document
 from biomux.errors import FormatError, UsageError
+from biomux.formats._delimited import raw_lines
 from biomux.formats._file_names import name_for
 from biomux.formats._format import Feature, Format, Loss, report_losses, stop
 from biomux.formats._source import MAX_LINE, decode
@@ -75,14 +76,14 @@ def _file(source: Source) -> Iterator[Document]:
 
 
 def _lines(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
-    for number, line in _decoded(source, on_error):
+    for number, line in raw_lines(source, on_error=on_error):
         if line.strip():
             yield Document(f"{source.stem}:{number}", line.removesuffix("\n").removesuffix("\r"))
 
 
 def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
     first, kept = 0, ""
-    for number, line in _decoded(source, on_error):
+    for number, line in raw_lines(source, on_error=on_error):
         if line.strip():
             first = first if kept else number
             kept += line
@@ -98,24 +99,6 @@ def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iter
             )
     if kept:
         yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))
-
-
-def _decoded(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, str]]:
-    """Each line with its number and its line end; one that is not UTF-8 goes to `on_error`."""
-    refuse_wide(source.head(), source.name)
-    number = 0
-    with source.open() as stream:
-        while raw := stream.readline(MAX_LINE + 1):
-            number += 1
-            where = f"{source.name}:{number}"
-            if len(raw) > MAX_LINE:
-                raise FormatError("BX121", f"the line is longer than {MAX_LINE:,} bytes", where=where, hint="split it")
-            try:
-                line = decode(raw.removeprefix(BOM) if number == 1 else raw, where)
-            except FormatError as error:
-                on_error(error)
-                continue
-            yield number, line
 
 
 def _encoded(document: Document) -> bytes:

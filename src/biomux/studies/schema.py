@@ -139,14 +139,7 @@ def read_transfer(name: str) -> tuple[Transfer, Path | None]:
 
 def names(kind: Literal["studies", "transfers"]) -> list[str]:
     """The studies, or transfer studies, that come with Biomux."""
-    root = resources.files("biomux.recipes").joinpath(kind)
-    return sorted(
-        f"{folder.name}/{file.name.removesuffix('.yaml')}"
-        for folder in root.iterdir()
-        if folder.is_dir()
-        for file in folder.iterdir()
-        if file.name.endswith(".yaml")
-    )
+    return recipes.names(kind)
 
 
 def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, Path | None]:
