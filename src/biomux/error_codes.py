@@ -232,7 +232,7 @@ CODES: dict[str, Entry] = {
     "BX402": Entry(
         "a checkpoint or model cannot be saved",
         "The disk is full or the folder is not writable.",
-        "Make room, then run `biomux train --resume RUN`; the previous checkpoint is intact.",
+        "Free some disk space, then run `biomux train --resume RUN`; the previous checkpoint is intact.",
     ),
     "BX403": Entry(
         "a loss or weight is not a finite number",
@@ -481,7 +481,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX534": Entry(
         "an attribute of an ONNX file holds a tensor",
-        "Tensors may stand among the constants only.",
+        "Tensors are allowed only among the constants.",
         "Use only bundles that `biomux export` made.",
     ),
     "BX540": Entry(
@@ -526,7 +526,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX552": Entry(
         "a recipe has no small variant",
-        "`--small` puts in what stands in the recipe's section `small`, and there is none.",
+        "`--small` uses the section `small` of the recipe, and this recipe has none.",
         "Leave out --small, or add the section.",
     ),
     "BX560": Entry(

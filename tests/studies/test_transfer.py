@@ -45,9 +45,9 @@ def test_advice_is_in_plain_sentences() -> None:
     assert "ner gets worse with pairs (-3.00)." in said
     assert "pairs shows no difference with any other task." in said
     assert "Train together: ner, relations." in said
-    assert any("One seed was used" in one for one in said)
+    assert any("Only one seed was used" in one for one in said)
     said = advice(TASKS[:3], edges(), seeds=3)
-    assert any(one.startswith("No two tasks are shown to help") for one in said)
+    assert any(one.startswith("No two tasks were shown to help") for one in said)
     assert not any("One seed" in one for one in said)
 
 

@@ -1,6 +1,6 @@
-"""The `biomux` command: one file a command, each a thin call into the rooms.
+"""The `biomux` command: one file per command, each a thin call into the rooms.
 
-A command's module has a function `command`, written as typer likes it, or, for a command with commands of its own, a `typer.Typer`
+A command's module has a function `command` with typer's annotations or, for a command with subcommands, a `typer.Typer`
 called `app`. Modules are imported only when their command is called, so `biomux --help` stays quick; heavy imports (numpy,
 onnxruntime, lxml, torch) still belong inside functions, since a module is also imported for its own `--help`.
 
@@ -52,7 +52,7 @@ COMMANDS: dict[str, Command] = {
     "corpora": Command("biomux.cli.corpora", "List, show, count, fetch and check corpora."),
     "init": Command("biomux.cli.init", "Write a recipe for data of your own."),
     "recipes": Command("biomux.cli.recipes", "List, show and copy Biomux's recipes and studies."),
-    "train": Command("biomux.cli.train", "Train a model from a recipe, or on data of your own."),
+    "train": Command("biomux.cli.train", "Train a model from a recipe, or on your own data."),
     "pretrain": Command("biomux.cli.pretrain", "Pre-train or distil an encoder on plain text."),
     "suggest": Command("biomux.cli.suggest", "Suggest the documents most worth annotating next."),
     "runs": Command("biomux.cli.runs", "List and compare runs."),
@@ -155,7 +155,7 @@ def main() -> NoReturn:
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether an interrupt lies behind an error: a module that is being imported may turn Ctrl-C into an error of its own."""
+    """Whether an interrupt caused an error: a module that is being imported may turn Ctrl-C into another error."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):

@@ -304,7 +304,7 @@ def _is_folder(goal: str) -> bool:
 
 
 def _stored_bytes(wheres: Iterable[str]) -> int | None:
-    """All bytes to be read, or None where that cannot be known beforehand."""
+    """The number of bytes to read, or None if it is not known in advance."""
     total = 0
     for where in wheres:
         if where == "-":

@@ -1,4 +1,4 @@
-"""`biomux corpora`: the catalogue, and what lies in the corpora directory."""
+"""`biomux corpora`: the catalogue, and the contents of the corpora directory."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def command(
 def written(
     found: Data, encoder: str | None, *, seconds: str | None = None, place: Path | None = None
 ) -> tuple[str, Recipe]:
-    """The recipe for data, as text and as what it says."""
+    """The recipe for data, as text and as an object."""
     import yaml
 
     from biomux.recipes import initial

@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from biomux.document import Document
 
 FORMATS = {"tsv": "pairs-tsv", "csv": "pairs-csv", "jsonl": "jsonl", "parquet": "parquet"}
-"""What --format may name, and what that is for pairs."""
+"""What --format accepts, and the format of pairs that it means."""
 
 
 def command(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE", help="Tables or JSON with two texts a row, or - for standard input; or two texts in quotes."
+            metavar="FILE",
+            help="Tables or JSON with two texts per row, or - for standard input; or two texts in quotes.",
         ),
     ],
     output: OutputInParts = None,
@@ -86,13 +87,13 @@ def command(
 ) -> None:
     """Compare pairs of texts: similarity and inference.
 
-    Needs a model with heads for pairs. FILE is a table (TSV, CSV) or JSON lines with two texts a row, known by the names of their columns or keys: text and pair, sentence1 and
+    Needs a model with heads for pairs. FILE is a table (TSV, CSV) or JSON lines with two texts per row, recognised by the names of their columns or keys: text and pair, sentence1 and
     sentence2, premise and hypothesis, question1 and question2, evidence and claim. Name others with --text and --pair; where a table has no header, by number: --text 1 --pair 2.
 
-    For each row one row is written: a table (-o FILE.tsv or .csv) has the columns of the input and, for each head, its class or number, and its score; JSON lines have them as labels.
+    Each input row gives one output row: a table (-o FILE.tsv or .csv) has the columns of the input and, for each head, its class or number, and its score; JSON lines have them as labels.
     Without -o, a terminal shows each pair with the answers below it, and a pipe gets JSON lines.
 
-    Both texts are read together. Of a pair that is longer than the model reads, the end of the longer text is left out; that is reported, and with --strict an error. Files, workers, resuming and exit codes are as in
+    Both texts are read together. If a pair is longer than the model reads, the end of the longer text is cut; that is reported, and with --strict it is an error. Files, workers, resuming and exit codes are as in
     biomux annotate.
 
     Examples:

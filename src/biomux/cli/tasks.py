@@ -1,4 +1,4 @@
-"""`biomux tasks`: how tasks lie to each other."""
+"""`biomux tasks`: how similar tasks are."""
 
 from __future__ import annotations
 

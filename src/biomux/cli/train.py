@@ -25,7 +25,7 @@ def command(
         str,
         typer.Argument(
             metavar="RECIPE",
-            help="Recipe file, a name such as a/mtl, or annotated data of your own (file or folder); with --resume, the folder of a run.",
+            help="Recipe file, a name such as a/mtl, or your own annotated data (file or folder); with --resume, the folder of a run.",
         ),
     ],
     run: NewRun = None,
@@ -48,7 +48,7 @@ def command(
         Literal["frozen", "light", "best"] | None,
         typer.Option(
             "--way",
-            help="With --with: leave the encoder as it is (frozen, the default), tune it lightly while the other heads hold on to their answers (light), or try both and take what is better on development data (best).",
+            help="With --with: leave the encoder as it is (frozen, the default), tune it lightly while keeping the other heads' answers close to what they were (light), or try both and use what is better on development data (best).",
             show_default=False,
         ),
     ] = None,
@@ -59,23 +59,23 @@ def command(
             min=0,
             max=100,
             metavar="PERCENT",
-            help="With --way light or best: per cent of the other answers that may change on development documents. Default: 3.",
+            help="With --way light or best: percentage of the other answers that may change on development documents. Default: 3.",
             show_default=False,
         ),
     ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write the log for TensorBoard.")] = False,
 ) -> None:
-    """Train a model from a recipe, or on data of your own.
+    """Train a model from a recipe, or on your own data.
 
     The run's folder keeps the complete recipe, a log, checkpoints, the weights with the best development score, all scores, and the
     predictions on the development documents. A run stopped with Ctrl-C can be resumed, and ends with the same weights as if it had not
     been stopped.
 
-    Given data in place of a recipe, the recipe is the one that biomux init writes for them.
+    If you give data instead of a recipe, the recipe is the one that biomux init would write for them.
 
     With --with default, what is learned becomes one more head of the bundle that comes with Biomux: its encoder stays as it is, so all other types are found as before,
     and training takes seconds to minutes. The new bundle is in the run's folder. With --way best the encoder is also tuned a little, which takes several times as long and may find more of the
-    new type; it is taken if it does on development documents and if no more of the other answers changed than --tolerance allows.
+    new type; the tuned encoder is used if it does so on development documents, and if no more of the other answers change than --tolerance allows.
 
         biomux train a/mtl
 

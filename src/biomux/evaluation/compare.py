@@ -35,7 +35,7 @@ RELATIONS = ("relations", "undirected", "candidates")
 MODELS_OWN = {"heads", "unchecked"}
 """What a signature says of the model rather than of how it was scored: systems may differ in it."""
 MAIN = "f1-strict"
-"""The published metric that is taken where a table has several."""
+"""The published metric that is used if a table has several."""
 
 
 @dataclass(frozen=True, slots=True)

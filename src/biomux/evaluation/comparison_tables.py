@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def value_table(result: ComparisonResult) -> Table:
-    """A row a column of the scores: the figure of each system; of several seeds mean, standard deviation and all values."""
+    """One row per column of the scores: the figure of each system; for several seeds the mean, standard deviation and all values."""
     rows = []
     for column, systems in result.values.items():
         rows.append((column, *(_values(systems[name]) for name in result.systems)))
@@ -28,7 +28,7 @@ def value_table(result: ComparisonResult) -> Table:
 
 
 def difference_table(result: ComparisonResult) -> Table:
-    """A row a test: the difference with its interval, and what the two tests say."""
+    """One row per test: the difference with its interval, and the results of the two tests."""
     rows: list[tuple[str, ...]] = []
     for test in result.tests:
         found = test.found

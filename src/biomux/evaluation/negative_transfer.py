@@ -136,7 +136,7 @@ def contrasts(
 
 
 def contrast_table(found: Sequence[Contrast]) -> Table:
-    """A row a comparison, alarms first."""
+    """One row per comparison, alarms first."""
     rows: list[tuple[str, ...]] = [
         (
             one.column,

@@ -4,7 +4,7 @@ DIR/
 ├── scores.json              every column: what was scored how, with its signature
 └── COLUMN/
     ├── predictions.jsonl    the documents with the predictions
-    └── counts.jsonl         a row a document: tp, fp, fn by matching and type; `row`: what the main figure is made from
+    └── counts.jsonl         one row per document: tp, fp, fn by matching and type; `row`: the numbers behind the main figure
 """
 
 from __future__ import annotations

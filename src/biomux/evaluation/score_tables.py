@@ -259,7 +259,7 @@ def marked(mistake: Mapping[str, Any]) -> str:
 
 
 def remarks(column: Mapping[str, Any]) -> list[str]:
-    """What a reader of a column's tables must know, each a sentence without its stop.
+    """Remarks that a reader of a column's tables needs, as sentences without a full stop.
 
     >>> remarks({"left_out": {"list questions": 3}})
     ['3 list questions were not scored']

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from biomux.document import Document
 
 TEST = 0.15
-"""The share that is cut for a test part, where the data have none and are enough."""
+"""The share of documents that becomes the test part, if the data have none and there are enough of them."""
 ENOUGH = 20
-"""The number of documents from which on a test part is cut."""
+"""The number of documents that is enough for a test part."""
 READ = 200_000
 """Words that a small corpus is read for in all epochs together."""
 FEWEST, MOST = 4, 40
-"""Epochs lie within these."""
+"""The fewest and the most epochs."""
 AT_HAND = (
     "microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract",
     "dmis-lab/biobert-base-cased-v1.2",
@@ -43,7 +43,7 @@ AT_HAND = (
     "thenlper/gte-small",
     "sentence-transformers/all-MiniLM-L6-v2",
 )
-"""Encoders that are taken if they were downloaded before, the best first."""
+"""Encoders that are used if they have been downloaded, the best first."""
 _TAG = re.compile(r"@[\w-]+\$")
 
 
@@ -142,7 +142,7 @@ def text(
 
 
 def encoder(asked: str | None = None, *, at_hand: Callable[[str], bool] | None) -> tuple[dict[str, Any], str]:
-    """The settings of an encoder, and why it was taken. `at_hand` says whether a hub name can be loaded without a network."""
+    """The settings of an encoder, and why it was chosen. `at_hand` says whether a hub name can be loaded without a network."""
     if asked is not None and asked != "default":
         return {"name": asked}, "The encoder that was asked for: a folder or a hub name."
     for name in AT_HAND if asked is None else ():

@@ -55,7 +55,7 @@ def check(raw: dict[str, Any], *, where: str) -> Recipe:
 
 
 def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) -> Found:
-    """Plain data as what it should be, or an error that names every mistake."""
+    """Plain data as a model, or an error that names every mistake."""
     try:
         return part.model_validate(raw)
     except ValidationError as error:

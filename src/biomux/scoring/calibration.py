@@ -26,7 +26,7 @@ BINS = 15
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Answers whose score lies in low..high: how many, their mean score, and the share that was right."""
+    """Answers with a score from low to high: how many, their mean score, and the share that was right."""
 
     low: float
     high: float

@@ -131,7 +131,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """Precision, recall and F1 that are not made from counts of their own: a macro average, or three errors."""
+    """Precision, recall and F1 that are not computed from counts: a macro average, or three errors."""
 
     precision: float
     recall: float

@@ -1,4 +1,4 @@
-"""Per-document counts: a row a document, as it is written beside predictions and read back to compare systems.
+"""Per-document counts: one row per document, written next to predictions and read back to compare systems.
 
 A row is `{"id": "1", "counts": {"strict": {"gene": [3, 1, 0]}}}`: tp, fp, fn by matching and type.
 """

@@ -116,7 +116,7 @@ def rank_systems(
 
 
 def critical_difference(systems: int, corpora: int, *, alpha: float = 0.05) -> float:
-    """How far average ranks must lie apart to differ by Nemenyi's test."""
+    """How far apart average ranks must be to differ by Nemenyi's test."""
     reach = float(_need("scipy.stats").studentized_range.ppf(1 - alpha, systems, np.inf))
     return reach / math.sqrt(2) * math.sqrt(systems * (systems + 1) / (6 * corpora))
 

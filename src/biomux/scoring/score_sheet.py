@@ -93,7 +93,7 @@ class Sheet:
         return row
 
     def to_json(self) -> dict[str, Any]:
-        """All scores, as plain JSON; kinds that nobody has are not there. Without any, spans are: 0 of 0."""
+        """All scores, as plain JSON; kinds that neither side has are left out. If there are none at all, spans are included as 0 of 0."""
         self._count_mistakes()
         made: dict[str, Any] = {"documents": self.documents}
         if self._labels:

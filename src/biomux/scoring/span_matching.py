@@ -30,7 +30,7 @@ def keys(spans: Iterable[Span], types: Collection[str] | None = None) -> set[Key
 
 
 def joined(fragments: Iterable[Range]) -> tuple[Range, ...]:
-    """Fragments with touching ones joined; empty where only one is left.
+    """Fragments with touching ones joined; empty if only one remains.
 
     >>> joined(((0, 4), (4, 6))), joined(((0, 4), (5, 6)))
     ((), ((0, 4), (5, 6)))

@@ -8,7 +8,7 @@
 | overlap | it shares a character with a gold span, whatever the type |
 | word | strict, after both are widened to whole words: what conlleval counts |
 | subword | strict, on the chunks of tokens that carry their word's tag: paper C's figure, for comparison only |
-| semeval | SemEval-2013's outcomes: `SpanScores.outcomes`, with four figures of their own |
+| semeval | SemEval-2013's outcomes: `SpanScores.outcomes`, with four separate figures |
 
 A span counts once, however often it is listed. Pairs are one to one by the rule in `biomux.scoring.span_matching`. Where a matching ignores
 types, a pair counts for its gold type. A type that only one side knows is an ordinary type: all missed, or all spurious.

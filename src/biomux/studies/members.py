@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Point = tuple[tuple[str, Any], ...]
 LONGEST = 24
-"""Characters of a value in a member's name; of a longer one its number in the grid is taken."""
+"""The longest value that is written into a member's name; for longer ones, their number in the grid is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def of_study(
 ) -> list[Member]:
     """The members in the order in which they are trained: seed by seed, so that an unfinished study has whole seeds; before them, teachers of which all seeds are needed.
 
-    `place` is where the study's own recipes may lie, `small` makes recipes quick, `folder` is the study's: encoders of other members are there.
+    `place` is the folder of the study's own recipes, `small` makes recipes quick, `folder` is that of the study, where the encoders of other members are.
     """
     from biomux.studies.schema import StudySystem
 
@@ -183,7 +183,7 @@ def _recipe(source: str, put: Mapping[str, Any], place: Path | None, *, where: s
 
 
 def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where: str) -> Recipe:
-    """The recipe with these tasks alone. An auxiliary task without the one that it follows from makes examples of its own."""
+    """The recipe with these tasks alone. An auxiliary task without the task that it is derived from makes its own examples."""
     tasks = {name: recipe.tasks[name] for name in names}
     for name, task in tasks.items():
         if task.of is not None and task.of not in tasks:

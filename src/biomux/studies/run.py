@@ -71,7 +71,7 @@ def run_study(
 ) -> dict[str, Outcome]:
     """Train and score the members that are not done yet. A member that fails is reported and the others continue; Ctrl-C ends the study.
 
-    `listen` hears the events of the study ("member") and those of the runs.
+    `listen` gets the events of the study ("member") and those of its runs.
     """
     check(members, folder, scoring=scoring, directory=directory)
     folder.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ def write_manifest(
     kind: str,
     scoring: Scoring,
 ) -> None:
-    """Write study.json: who is in the study, and how far it is."""
+    """Write study.json: the members of the study, and how far it is."""
     told = []
     for member in members:
         outcome = outcomes.get(member.name, Outcome())

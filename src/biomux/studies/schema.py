@@ -37,12 +37,12 @@ class ScoredColumn(Section):
 
 
 class StudySystem(Section):
-    """A system: its recipe, or several whose tasks together are the system; the study's own where it names none.
+    """A system: its recipe, or several recipes whose tasks together are the system; by default the study's recipe.
 
-    `set` puts values in. `alone` trains each task of the recipe in a model of its own, which together are the system; all hold out what the whole recipe holds out.
-    `encoder_of` names another system, or `system.recipe` where that has several: the encoder is the one that it ended with, at the same point
-    with the same seed. `teacher_of` names a system that teaches this one: its run of the same seed, or of all seeds together (`teachers`).
-    `columns` scores heads in place of the recipe's tasks, each on a corpus of its own: one head for several types stands in the columns of each.
+    `set` changes values. `alone` trains each task of the recipe as a separate model, which together are the system; all hold out what the whole recipe holds out.
+    `encoder_of` names another system, or `system.recipe` if that has several: this system starts with the encoder that the other one ended with, at the same point
+    and with the same seed. `teacher_of` names a system that teaches this one: its run of the same seed, or of all seeds together (`teachers`).
+    `columns` scores heads instead of the recipe's tasks, each on its own corpus: one head for several types can appear in several columns.
     """
 
     recipe: str | tuple[str, ...] | None = None
@@ -112,7 +112,7 @@ class Transfer(Section):
 
 
 def read_study(name: str) -> tuple[Study, Path | None]:
-    """The study of a file or of a name such as `d/learning-curve`, and the folder that its recipes may lie in."""
+    """The study of a file or of a name such as `d/learning-curve`, and the folder that its recipes may be in."""
     text, where, place = source(name, "studies")
     raw = recipes.mapping(
         text, where=where, what="a study is a mapping with the keys name, recipe, systems, grid, seeds"

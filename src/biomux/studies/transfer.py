@@ -96,14 +96,14 @@ def advice(tasks: Sequence[str], edges: Sequence[Mapping[str, Any]], *, seeds: i
     said += [f"Train together: {', '.join(group)}." for group in several]
     alone = [group[0] for group in groups if len(group) == 1]
     if alone and several:
-        said.append(f"Nothing speaks for adding {', '.join(alone)} to them.")
+        said.append(f"There is no evidence for adding {', '.join(alone)} to them.")
     if not several:
         said.append(
-            "No two tasks are shown to help each other: one model for all saves time, and none is shown to gain accuracy."
+            "No two tasks were shown to help each other: one model for all saves time, but no gain in accuracy was shown."
         )
     said.append(
         "Only pairs were trained: what three tasks do together may differ."
-        + (" One seed was used: another may give other small gains." if seeds < 2 else "")
+        + (" Only one seed was used: small gains may differ with another." if seeds < 2 else "")
     )
     return said
 

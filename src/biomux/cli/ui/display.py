@@ -21,7 +21,7 @@ def table(
 ) -> None:
     """Print a table: ruled on a terminal, tab-separated with a line of column names in a pipe.
 
-    On a terminal too narrow for the columns each row becomes a block, a line a column.
+    On a terminal too narrow for the columns, each row becomes a block with one line per column.
     """
     to = to or sys.stdout
     if not to.isatty():
@@ -65,7 +65,7 @@ def _blocks(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: 
 
 
 class Progress:
-    """How far something is: `advance` by what has been done since the last call, or say how far it has come with `reach`.
+    """How far something is: `advance` by what was done since the last call, or set the position with `reach`.
 
     `what` may be changed on the way.
     """

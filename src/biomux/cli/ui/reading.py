@@ -29,7 +29,7 @@ SHOWN = 5
 class CountingReader:
     """Reads sources one after the other and keeps count.
 
-    With `skipping`, errors are taken by `on_error`, and a document that `goal`, the target format, cannot hold at all is one too. A file
+    With `skipping`, errors go to `on_error`, including documents that `goal`, the target format, cannot hold at all. A file
     of a folder or an archive that is of no format by its name nor its content (a licence, a drawing) is skipped and reported, unless
     there is no other; one that looks like data is an error. There an option need not be one of every format, but of one.
     """

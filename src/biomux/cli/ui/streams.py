@@ -40,7 +40,7 @@ def replace_closed() -> None:
 
 
 def name_stdout() -> None:
-    """Have an error in writing to stdout say where it arose: the system's own does not. A terminal is left as it is."""
+    """Make errors in writing to stdout say where they happened, which the system's own do not. A terminal stays as it is."""
     stream = sys.stdout
     if not isinstance(stream, io.TextIOWrapper) or isinstance(stream.buffer, _Closed) or stream.isatty():
         return
@@ -62,7 +62,7 @@ def abandon_stdout() -> None:
 
 
 class _Closed(io.BufferedIOBase):
-    """Where nobody reads."""
+    """A stream whose output is discarded."""
 
     def writable(self) -> bool:
         return True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 TOLD = ("start", "data", "teacher", "text", "vocabulary", "perplexity", "examples", "scores")
-"""Events that are written above the bar, each in a line of its own."""
+"""Events that are written above the bar, one line each."""
 
 
 class Show(Protocol):
@@ -186,7 +186,7 @@ def refuse_with_resume(*given: object, options: str) -> None:
 
 @contextmanager
 def followed(folder: Path, *, command: str) -> Iterator[Show]:
-    """Show a run's events, and say how to resume it if it is stopped. Of several processes, only the first one speaks."""
+    """Show a run's events, and say how to resume it if it is stopped. Of several processes, only the first one prints anything."""
     from biomux.training.run import writes
 
     if not writes():
