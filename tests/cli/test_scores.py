@@ -74,7 +74,7 @@ def test_what_cannot_be_evaluated_is_told(bundle: Path, root: Path, capsys: pyte
         (["craft"], "no head of the model can be scored"),
         (["bc5cdr", "--heads", "x"], "no head 'x'"),
         (["bc5cdr", "--heads", "drugs", "--types", "gene"], "cannot use both --heads and --types"),
-        (["bc5cdr", "--map", "Chemical"], "no pair of types"),
+        (["bc5cdr", "--map", "Chemical"], "must consist of pairs"),
         (["bc5cdr", "--map", "Gene=Disease"], "no type 'Gene'"),
         (["bc5cdr", "--split", "tset"], "did you mean 'test'"),
         (["nope"], "BX201"),
