@@ -167,6 +167,12 @@ def test_a_bundle_gets_one_more_type_by_the_command(
     assert command(["verify", "runs/tools-1/bundle"]) == 0
     assert biomux.load("runs/tools-1").heads == grown.heads  # the folder of the run stands for its bundle
     capsys.readouterr()
+    assert command(["runs", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert (listed["run"], listed["kind"], listed["state"]) == ("runs/tools-1", "add", "done")
+    assert set(listed["scores"]) == {"tools"}
+    assert command(["runs"]) == 0
+    assert "runs/tools-1\ttools\tdone" in capsys.readouterr().out
     assert command(["export", "runs/tools-1", "again"]) == 2
     assert "the new bundle is runs/tools-1/bundle" in capsys.readouterr().err
     assert command(["evaluate", "runs/tools-1", "tools.yaml", "--json"]) == 0

@@ -24,7 +24,7 @@ def command(
 
     Shows the recipe of each run, its state (running, stopped, failed, done), its best development score, the score of each task, the time
     it took and the tokens it read. The best runs come first. Runs of biomux pretrain follow, with the perplexity of held-out text before
-    and at its best; the lowest comes first.
+    and at its best; the lowest comes first. Of runs that added heads to a bundle (biomux train --with), the scores are those of the new heads.
 
         biomux runs
 
@@ -73,7 +73,8 @@ def run_folders(folder: Path) -> Iterator[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return RunFolder(folder).exists or RunFolder(folder).pretraining
+    run = RunFolder(folder)
+    return run.exists or run.pretraining or run.added is not None
 
 
 def _rank(run: dict[str, Any]) -> tuple[bool, float, str]:
@@ -85,6 +86,8 @@ def _rank(run: dict[str, Any]) -> tuple[bool, float, str]:
 def describe(folder: Path) -> dict[str, Any]:
     """What a run's files say. A damaged or missing file is not an error: the run may be writing it."""
     run = RunFolder(folder)
+    if run.added is not None:
+        return _added(folder, run.added)
     try:
         name = run.recipe_mapping.get("name", "?")
     except TrainingError:
@@ -113,6 +116,30 @@ def describe(folder: Path) -> dict[str, Any]:
         "seconds": round(_number(last.get("seconds"), 0.0), 1),
         "tokens": _number(last.get("tokens"), 0),
         "machine": run.machine,
+    }
+
+
+def _added(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
+    """What `biomux train --with` says of the heads that it added; the scores are of the way that was taken."""
+    heads = found.get("heads")
+    heads = heads if isinstance(heads, dict) else {}
+    taken = {
+        name: _number((one.get("development_f1") or {}).get(one.get("taken")), None) for name, one in heads.items()
+    }
+    scores = {name: value for name, value in taken.items() if value is not None}
+    return {
+        "run": str(folder),
+        "recipe": "+".join(heads) or "?",
+        "kind": "add",
+        "state": "done",
+        "best": sum(scores.values()) / len(scores) if scores else None,
+        "scores": scores,
+        "perplexity": {},
+        "step": 0,
+        "steps": 0,
+        "seconds": round(_number(found.get("seconds"), 0.0), 1),
+        "tokens": 0,
+        "machine": {},
     }
 
 

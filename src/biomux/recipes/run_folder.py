@@ -134,6 +134,11 @@ class RunFolder:
         return _json_object(self.path / COUNTS) or {}
 
     @cached_property
+    def added(self) -> dict[str, Any] | None:
+        """What `biomux train --with` says of the heads that it added to a bundle here; None where it did not."""
+        return _json_object(self.path / ADDED)
+
+    @cached_property
     def scores(self) -> dict[str, Any]:
         """Development scores, of the last epoch or, when the run is done, of the best."""
         return _json_object(self.path / SCORES) or {}
