@@ -102,7 +102,7 @@ def _fill(
     """Compute what is not there yet."""
     done = _progress(folder)
     if done is None:
-        words = [_places(own, task.unit) for own in _inputs(annotator, task, documents)]
+        words = [_places(own, task.unit) for own in inputs_of(annotator, task, documents)]
         starts = np.cumsum([0, *map(len, words)])
         size = int(starts[-1]) * len(task.labels) * 2
         listen(
@@ -129,7 +129,7 @@ def _fill(
 
 def _logits(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[NDArray[np.float32]]:
     """The logits of each document's words, in order; of every sentence, also of those in which the head finds nothing."""
-    inputs = list(_inputs(annotator, task, documents))
+    inputs = list(inputs_of(annotator, task, documents))
     rows = [one for own in inputs for one in own]
     found: dict[int, NDArray[np.float32]] = {}
     batches = pack(rows, specials=annotator.specials, budget=annotator.budget, heads=frozenset({task.name}))
@@ -156,7 +156,8 @@ def _by_question(inputs: Sequence[ModelInput], found: Sequence[Any]) -> list[lis
     return list(together.values())
 
 
-def _inputs(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[list[ModelInput]]:
+def inputs_of(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[list[ModelInput]]:
+    """What the teacher reads of each document."""
     for document in documents:
         yield list(task.inputs(document, annotator.tokenizer, limit=annotator.limit, counts=Counter()))
 
