@@ -80,7 +80,7 @@ def compare(size: models.Size, model: str | None, *, number: int, rounds: int) -
     }
     if model is not None:
         own = biomux.load(model)
-        contestants[f"{Path(model).name} ({own.session.runtime})"] = (own, own.tasks[0], None)
+        contestants[f"{Path(model).name} ({getattr(own.session, 'runtime', 'a session')})"] = (own, own.tasks[0], None)
     best = max(
         peak.best_rate(product(shape, bf16=False), operations=2.0 * float(np.prod(shape)), seconds=0.5)
         for shape in peak.SHAPES

@@ -49,7 +49,7 @@ def test_the_recipes_of_the_papers_are_there() -> None:
         )
     }
     wanted |= {"b/refine", "b/refine-eight", "b/refine-open", "d/single", "d/joint-max", "d/twelve"}
-    wanted |= {"e/stm", "e/mtm", "e/student"}
+    wanted |= {"c/ner", "c/gad", "c/chemprot", "c/qa", "e/stm", "e/mtm", "e/student"}
     assert wanted <= found
 
 

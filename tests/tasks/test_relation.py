@@ -266,3 +266,23 @@ def test_a_task_that_an_older_run_wrote_down_is_restored() -> None:
         "tags": [],
     }
     assert restored(told) == Relations("re", ("up",), "markers", first=("A",))
+
+
+def test_fine_types_stand_in_place_of_their_groups() -> None:
+    """ChemProt gives INHIBITOR beside CPR:4; other relations keep the type that they have."""
+    spans = (Span(0, 7, "CHEMICAL", id="T1"), Span(17, 20, "GENE-Y", id="T2"), Span(25, 28, "GENE-Y", id="T3"))
+    ends = (Argument("Arg1", "T1"), Argument("Arg2", "T2")), (Argument("Arg1", "T1"), Argument("Arg2", "T3"))
+    fine = Relation("CPR:4", ends[0], extra={"fine": "INHIBITOR"})
+    document = Document("1", "Aspirin inhibits COX and IL6.", spans=spans, relations=(fine, Relation("CPR:3", ends[1])))
+    task = Relations.of_documents("r", [document], fine=True, first="CHEMICAL", second="GENE-Y")
+    assert task.types == ("CPR:3", "INHIBITOR")
+    assert Relations.of_documents("r", [document]).types == ("CPR:3", "CPR:4")
+    said = replace(
+        task.bare(document),
+        relations=(Relation("INHIBITOR", ends[0], head="r"), Relation("CPR:3", ends[1], head="r")),
+        spans=spans,
+    )
+    assert task.evaluate([document], [said]).value == 1.0
+    inputs = tiny.inputs(task, document, limit=60)
+    targets = task.targets(document, inputs, counts=Counter())
+    assert [task.labels[int(one.values[0])] for one in targets] == ["INHIBITOR", "CPR:3"]

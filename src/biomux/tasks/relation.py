@@ -53,6 +53,7 @@ class Relations:
     Both are entity types, as taggers find them. `entities` says which of the corpus's own types mean an entity type; names that differ in case
     alone are the same. `tags` are pairs of a mention's type and the word that stands for it, for types whose tag is not their name. `between` says what
     is scored: links between mentions, or between the concepts that they carry. `distance` is how many sentences apart two mentions may stand.
+    `fine` takes the finer types that a corpus gives beside its groups (ChemProt's INHIBITOR, of CPR:4), where there are any.
 
     >>> task = Relations("chemprot", ("CPR:3", "CPR:4"), first=("chemical",), second=("gene",), entities=(("gene", ("GENE-Y", "GENE-N")),))
     >>> task.labels, task.tag("GENE-Y"), task.tag("CHEMICAL")
@@ -70,6 +71,7 @@ class Relations:
     kind: Literal["relation"] = "relation"
     entities: Entities = ()
     distance: int = 0
+    fine: bool = False
     positive: ClassVar[int] = 1
     reads_spans: ClassVar[bool] = True
 
@@ -87,7 +89,7 @@ class Relations:
         **settings: Any,
     ) -> Relations:
         """The task of these types, or of all that the documents have; between concepts where the documents link any."""
-        documents = list(documents)
+        documents = [_fine(document) if settings.get("fine") else document for document in documents]
         negative = settings.get("negative", "none")
         settings.setdefault("between", "concepts" if concepts.are_linked(documents) else "mentions")
         relation_types = types or sorted(
@@ -164,7 +166,7 @@ class Relations:
 
     def targets(self, document: Document, inputs: Sequence[ModelInput], *, counts: Counter[str]) -> list[Labels]:
         """The relation of each pair, or none."""
-        gold = self._gold(document, counts)
+        gold = self._gold(_fine(document) if self.fine else document, counts)
         asked: set[Ends] = set()
         targets = []
         for input_ in inputs:
@@ -330,6 +332,7 @@ class Relations:
         `undirected`: over all gold relations of the task's types; those that no sentence holds are misses. `candidates`: over pairs of mentions of the
         right types that are asked about, as BLUE counts ChemProt and DDI. Where the task is between concepts, both are over pairs of concepts.
         """
+        gold = [_fine(document) for document in gold] if self.fine else gold
         tallies = {"candidates": CountTally(), "undirected": CountTally()}
         number, counts, left_out, unasked = 0, [], Counter[str](), Counter[str]()
         for gold_document, predicted_document in zip(gold, predicted, strict=True):
@@ -384,6 +387,17 @@ def _entity_types(first: tuple[str, ...], second: tuple[str, ...], entities: Ent
     """A mention's type, without case, → the entity type that it means."""
     by_type = {type_.casefold(): entity for entity, every in entities for type_ in (entity, *every)}
     return {type_.casefold(): type_ for type_ in (*second, *first) if type_.casefold() not in by_type} | by_type
+
+
+def _fine(document: Document) -> Document:
+    """The document with the fine types of its gold relations, where these have any, in place of their groups."""
+    relations = (
+        relation
+        if relation.head is not None or not relation.extra.get("fine")
+        else replace(relation, type=str(relation.extra["fine"]))
+        for relation in document.relations
+    )
+    return replace(document, relations=tuple(relations))
 
 
 def _several(names: str | Iterable[str]) -> tuple[str, ...]:
