@@ -200,6 +200,14 @@ def test_words_of_the_file_are_known_though_no_text_has_them(tmp_path: Path) -> 
     assert network(few).settings["given"] == 2
 
 
+def test_a_letter_that_does_not_come_back_from_its_capital_is_known_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "micro.txt"
+    file.write_text("\u00b5m3 1 2 3 4 5 6\nthe 6 5 4 3 2 1\n", encoding="utf-8")
+    made = make(vectors=str(file))
+    assert row(made, "\u00b5m3") == row(made, "the") - 1
+    assert made.tokenizer.token_to_id("\u039cm3") is None
+
+
 def test_unknown_starts_from_the_mean_of_the_file(tmp_path: Path) -> None:
     encoder = network(make(vectors=vectors(tmp_path)))
     torch.testing.assert_close(encoder.own.weight[word_tokenizer.UNKNOWN], encoder.given.mean(dim=0))

@@ -85,11 +85,14 @@ def of_study(
     given = [recipes.parsed(setting) for setting in settings]
     axes = _labels(study.grid)
     made: dict[str, Member] = {}
-    for seed in study.seeds:
+    seeds = dict.fromkeys([*study.seeds, *(seed for system in systems.values() for seed in system.seeds or ())])
+    for seed in seeds:
         for values in product(*study.grid.values()):
             point = tuple(zip(axes, values, strict=True))
             chosen = dict(zip(study.grid, values, strict=True))
             for name, system in systems.items():
+                if seed not in (system.seeds or study.seeds):
+                    continue
                 put = {**study.set, **system.set, **chosen, **dict(given), "loop.seed": seed}
                 if system.teacher_of is not None:
                     put["teacher.models"] = [system.teacher_of]  # until its run has a name

@@ -42,6 +42,7 @@ class StudySystem(Section):
     `set` changes values. `alone` trains each task of the recipe as a separate model, which together are the system; all hold out what the whole recipe holds out.
     `encoder_of` names another system, or `system.recipe` if that has several: this system starts with the encoder that the other one ended with, at the same point
     and with the same seed. `teacher_of` names a system that teaches this one: its run of the same seed, or of all seeds together (`teachers`).
+    `seeds` are the system's own, if they differ from the study's: for instance five teachers of students with two seeds.
     `columns` scores heads instead of the recipe's tasks, each on its own corpus: one head for several types can appear in several columns.
     """
 
@@ -51,6 +52,7 @@ class StudySystem(Section):
     encoder_of: str | None = None
     teacher_of: str | None = None
     teachers: Literal["same-seed", "all-seeds"] = "same-seed"
+    seeds: Seeds | None = None
     columns: dict[str, ScoredColumn] = Field(default_factory=dict)
 
 
@@ -87,8 +89,9 @@ class Study(Section):
                 if named is not None and origin not in before:
                     raise ValueError(f"systems → {name} → {key}: there is no system {origin!r} before it")
             before.append(name)
-        if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("seeds: each may be named once")
+        for where, seeds in (("", self.seeds), *((f"systems → {name} → ", one.seeds) for name, one in self.systems.items())):
+            if seeds is not None and len(set(seeds)) < len(seeds):
+                raise ValueError(f"{where}seeds: each may be named once")
         return self
 
 

@@ -223,8 +223,8 @@ def _vocabulary(
     first = len(SPECIALS) + len(own)
     whole = [word for word in given if list(word_tokenizer.split([word], lower=case == "lower")) == [word]]
     if case == "characters":
-        # "Aspirin" begins a sentence sooner or later, though the file has only "aspirin".
-        whole = [form for word in whole for form in ((word, word.capitalize()) if word.islower() else (word,))]
+        # "Aspirin" begins a sentence sooner or later, though the file has only "aspirin". Not every letter comes back from its capital: "µ" is another one then.
+        whole = [form for word in whole for form in (word, word.capitalize()) if form == word or form.lower() == word]
     rows = {}
     for word in dict.fromkeys((*kept, *whole)):
         found = key(word)
