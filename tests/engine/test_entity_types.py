@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from biomux.document import Span
 from biomux.engine import entity_types
+from biomux.engine.bundle import heads
 from biomux.engine.entity_types import (
     Merge,
     Standing,
@@ -25,6 +27,7 @@ from biomux.engine.entity_types import (
     threshold_for,
 )
 from biomux.errors import BundleError, UsageError
+from biomux.tasks import Tagging
 
 HEADS = ("a", "b", "c")
 SOURCES = tuple((head, "G") for head in HEADS)
@@ -242,3 +245,9 @@ def test_a_copy_loses_nothing() -> None:
     whole = Span(1, 9, "a", 0.5, "head", ("MESH:1",), ((1, 3), (5, 9)), "T1", {"note": "x"})
     assert entity_types._copy(whole, "a", 0.5) == whole
     assert all(getattr(whole, field.name) != getattr(Span(0, 0, ""), field.name) for field in dataclasses.fields(Span))
+
+
+def test_a_plain_type_may_be_made_of_as_many_sources_as_there_are_heads() -> None:
+    tasks = [Tagging(f"head-{number}", ("Gene",)) for number in range(60)]
+    content = json.dumps({"gene": {"sources": [[task.name, "Gene"] for task in tasks]}}).encode()
+    assert len(heads.plain_types(content, tasks)["gene"].sources) == 60

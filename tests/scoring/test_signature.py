@@ -40,3 +40,11 @@ def test_a_checksum_sees_gold_and_not_order() -> None:
         Document("1", "IL-2", spans=first.spans, labels=(Label("yes", start=0, end=1),)),
     ):
         assert checksum(other, second) != whole
+
+
+def test_a_checksum_is_the_same_in_every_version() -> None:
+    """Reports of last year are compared with those of today."""
+    labels = (Label("trial"), Label("dose", 2.5, 0, 7))
+    assert checksum(Document("1", "Aspirin.", spans=(Span(0, 7, "Drug"),), labels=labels)) == (
+        "4c3909fbbb8162e69e310a3d5bedde329d0a00ee77a476ca2f8e72b104f93ac2"
+    )

@@ -206,5 +206,6 @@ def test_the_error_of_any_statistic_is_the_spread_of_its_resamples() -> None:
 
 def test_two_documents_are_enough_for_an_error_and_one_is_not() -> None:
     two = Spread(2, 5, 1, 0, 2, 0, 0)
-    assert two.errors(Counts(3, 1, 0)).precision > 0
+    # Documents (2, 1, 0) and (1, 0, 0): the ratio's derivatives are 1/16 and -3/16, so the documents differ from the mean by 1/16 each.
+    assert two.errors(Counts(3, 1, 0)).precision == pytest.approx(1 / 8)
     assert np.isnan(Spread(1, 5, 1, 0, 2, 0, 0).errors(Counts(3, 1, 0)).precision)

@@ -50,7 +50,7 @@ def test_what_is_shipped_begins_with_its_command_and_has_members(
     encoders = [member.recipe.model.encoder for member in members]
     assert all(one.name == "weights/minilm" or (one.bilstm and one.bilstm.vectors == "vectors.npz") for one in encoders)
     assert all(member.recipe.loop.epochs == 1 for member in quickly)
-    assert {member.seed for member in members} == set(found.seeds)
+    assert {member.seed for member in members} >= set(found.seeds)
 
 
 def test_members_are_every_system_point_and_seed() -> None:
@@ -195,6 +195,21 @@ def test_students_have_the_teacher_of_their_seed_or_all_of_them() -> None:
     assert several.after == tuple(f"mtm.seed-{seed}" for seed in range(1, 6))
     order = [member.name for member in members]
     assert max(order.index(name) for name in several.after) < order.index(several.name)
+
+
+def test_a_system_may_have_seeds_of_its_own() -> None:
+    study, place = read_study("e/students-small")
+    members = of_study(study, place=place, folder=Path("study"))
+    seeds: dict[str, set[int]] = {}
+    for member in members:
+        seeds.setdefault(member.system, set()).add(member.seed)
+    assert seeds.pop("mtm") == {1, 2, 3, 4, 5}
+    assert set(map(frozenset, seeds.values())) == {frozenset({1, 2})}
+    assert [member.name for member in members][:5] == [f"mtm.seed-{seed}" for seed in range(1, 6)]
+    taught = {member.name: len(member.after) for member in members}
+    assert (taught["ensemble-alpha-0.bc5cdr.seed-2"], taught["student-alpha-0.bc5cdr.seed-2"]) == (5, 1)
+    with pytest.raises(ValidationError, match="systems → a → seeds: each may be named once"):
+        Study.model_validate({"name": "s", "recipe": "e/mtm", "systems": {"a": {"seeds": [1, 1]}}})
 
 
 def test_teachers_must_be_systems_that_come_before() -> None:

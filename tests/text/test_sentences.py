@@ -147,3 +147,8 @@ def test_an_ellipsis_goes_on_before_a_small_letter_and_after_a_comma_or_space(te
 @pytest.mark.parametrize("text", ["Three were planned... Two were run.", "Three were planned\u2026 (Two were run.)"])
 def test_an_ellipsis_ends_a_sentence_before_a_capital_or_a_bracket(text: str) -> None:
     assert len(sentences.split(text)) == 2
+
+
+def test_what_follows_a_stop_is_looked_for_behind_any_white_space() -> None:
+    text = f"aspirin was given.{' ' * 60}Zolmide was not."
+    assert mentions(text, sentences.split(text)) == ["aspirin was given.", "Zolmide was not."]

@@ -8,7 +8,7 @@ import numpy as np
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from biomux.text import token_cache, tokens
 
@@ -57,3 +57,12 @@ def test_only_tokenizers_that_do_not_look_across_blanks_are_remembered() -> None
     other.normalizer = normalizers.BertNormalizer()
     other.pre_tokenizer = pre_tokenizers.ByteLevel()
     assert not token_cache.may_remember(other)
+    for settings in ({"lstrip": True}, {"rstrip": True}, {"single_word": True}):
+        reaching = Tokenizer.from_str(KEPT.to_str())
+        reaching.add_tokens([AddedToken("zol", normalized=False, **settings)])
+        assert not token_cache.may_remember(reaching)
+    inner = Tokenizer.from_str(KEPT.to_str())
+    inner.add_tokens([AddedToken("zol", normalized=False)])
+    assert token_cache.may_remember(inner)
+    inner.add_tokens([AddedToken("zol mide", normalized=False)])
+    assert not token_cache.may_remember(inner)

@@ -47,7 +47,10 @@ def command(
     from biomux.studies.schema import read_study
 
     chosen, place = read_study(study)
-    chosen = chosen.model_copy(update={"seeds": study_output.chosen_seeds(seeds, chosen.seeds, quick=quick)})
+    changes: dict[str, Any] = {"seeds": study_output.chosen_seeds(seeds, chosen.seeds, quick=quick)}
+    if quick:
+        changes["systems"] = {name: one.model_copy(update={"seeds": None}) for name, one in chosen.systems.items()}
+    chosen = chosen.model_copy(update=changes)
     options = study_output.StudyOptions(output, settings or [], split, corpora, quick, dry_run)
     finished = study_output.run_or_plan(
         "study", chosen, options, partial(of_study, chosen, place=place, settings=options.settings)

@@ -89,7 +89,10 @@ class Study(Section):
                 if named is not None and origin not in before:
                     raise ValueError(f"systems → {name} → {key}: there is no system {origin!r} before it")
             before.append(name)
-        for where, seeds in (("", self.seeds), *((f"systems → {name} → ", one.seeds) for name, one in self.systems.items())):
+        for where, seeds in (
+            ("", self.seeds),
+            *((f"systems → {name} → ", one.seeds) for name, one in self.systems.items()),
+        ):
             if seeds is not None and len(set(seeds)) < len(seeds):
                 raise ValueError(f"{where}seeds: each may be named once")
         return self
