@@ -27,7 +27,7 @@ from biomux.engine.entity_types import (
     threshold_for,
 )
 from biomux.errors import BundleError, UsageError
-from biomux.tasks import Tagging
+from biomux.tasks.tagging import Tagging
 
 HEADS = ("a", "b", "c")
 SOURCES = tuple((head, "G") for head in HEADS)
