@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 import tiny
 import torch
 from tokenizers import Tokenizer, models
+from training import invented, plain
 
 from biomux.errors import RecipeError
 from biomux.recipes.schema import VocabularySettings
+from biomux.training import run
 from biomux.training.encoders import vocabulary
 
 if TYPE_CHECKING:
@@ -75,3 +78,17 @@ def test_only_wordpiece_can_be_trained() -> None:
     other = Tokenizer(models.BPE({"[UNK]": 0, "a": 1}, [], unk_token="[UNK]"))
     with pytest.raises(RecipeError, match="only a WordPiece vocabulary can be trained"):
         vocabulary.learn(other, TEXTS, size=100)
+
+
+def test_what_a_trimmed_vocabulary_saves_is_told_and_kept(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=12)
+    plain.encoder(tmp_path / "encoder", layers=1)
+    encoder = {"name": str(tmp_path / "encoder"), "limit": 30, "vocabulary": {"kind": "trim"}}
+    recipe = invented.recipe(tasks={"ner": {"corpus": "bc5cdr"}}, model={"encoder": encoder}, loop={"epochs": 1})
+    run.start(recipe, tmp_path / "run", directory=directory)
+    saved = json.loads((tmp_path / "run" / "counts.json").read_text())["vocabulary"]
+    assert saved["tokens_after"] < saved["tokens_before"]
+    assert saved["parameters_saved"] == 32 * (saved["tokens_before"] - saved["tokens_after"])
+    assert saved["sample_before"] == saved["sample_after"]
+    journal = (tmp_path / "run" / "journal.jsonl").read_text().splitlines()
+    assert "vocabulary" in [json.loads(line)["event"] for line in journal]

@@ -26,11 +26,12 @@ from biomux.training import batches, encoders, example_cache, teachers
 from biomux.training import unlabelled as plain
 from biomux.training.encoders import from_run
 from biomux.training.encoders.tokenizer import tokenizer_of
+from biomux.training.encoders.vocabulary import saved
 from biomux.training.heads import HEADS
 from biomux.training.heads.crf import chained
 from biomux.training.model import Model, TorchSession
 from biomux.training.regimes import REGIMES
-from biomux.training.task_documents import Library, corpora_of
+from biomux.training.task_documents import Library, corpora_of, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from biomux.tasks.examples import Example
     from biomux.tasks.task import Task
     from biomux.training.plan import Plan
+
+
+SAMPLE = 100
+"""Documents of each task by which it is told how much shorter or longer text is in another vocabulary."""
 
 
 @dataclass
@@ -60,6 +65,8 @@ class Built:
     limit: int
     surveys: Mapping[str, Survey] = field(default_factory=dict)
     """What the user's own data contain, by task."""
+    vocabulary: Mapping[str, Any] | None = None
+    """What another vocabulary than the encoder's own saves."""
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
@@ -115,7 +122,19 @@ def build(
         found.leaks,
         recipe.model.encoder.limit,
         found.surveys,
+        _saved(recipe, documents, encoder, tokenizer),
     )
+
+
+def _saved(
+    recipe: Recipe, documents: Mapping[str, Sequence[Document]], encoder: Any, tokenizer: Tokenizer
+) -> Mapping[str, Any] | None:
+    """What another vocabulary saves, on some of the training documents."""
+    settings = recipe.model.encoder
+    if settings.run is not None or settings.bundle is not None:
+        return None
+    sample = [document.text for group in documents.values() for document in spread(list(group), SAMPLE)]
+    return saved(settings, sample, encoder, tokenizer)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ from biomux.training import run as runs
 from biomux.training.build import load_encoder
 from biomux.training.distributed import joined
 from biomux.training.encoders.tokenizer import tokenizer_of
+from biomux.training.encoders.vocabulary import saved
 from biomux.training.heads import masked_lm
 from biomux.training.model import Model
 from biomux.training.perplexity import perplexity
@@ -194,7 +195,7 @@ def build(recipe: Pretraining, text: PlainText) -> Built:
     if recipe.model.head == "kept":
         _keep_head(recipe, head, encoder, tokenizer)
     model = Model(encoder, {HEAD: head}, {HEAD: "token"})
-    return Built(model, tokenizer, specials, task, _saved(recipe, text, encoder, tokenizer))
+    return Built(model, tokenizer, specials, task, saved(settings, text.sample()[0], encoder, tokenizer))
 
 
 def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokenizer: Tokenizer) -> None:
@@ -213,29 +214,6 @@ def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokeniz
         if kept is not None:
             old = tokenizer_of(settings.name, lower_case=settings.lower_case)
             pretrained_head.put(head, kept, old=old, new=tokenizer)
-
-
-def _saved(recipe: Pretraining, text: PlainText, encoder: Any, tokenizer: Tokenizer) -> dict[str, Any] | None:
-    """What a new vocabulary saves: rows of the embedding table, and tokens per text."""
-    settings = recipe.model.encoder
-    if settings.vocabulary.kind == "keep" or not settings.name or settings.kind not in ("transformer", "shaped"):
-        return None
-    old = tokenizer_of(settings.name, lower_case=settings.lower_case)
-    some, _, _ = text.sample()
-    lengths = [
-        sum(len(found.ids) for found in one.encode_batch_fast(some, add_special_tokens=False))
-        for one in (old, tokenizer)
-    ]
-    sizes = [one.get_vocab_size() for one in (old, tokenizer)]
-    width = encoder.body.get_input_embeddings().weight.shape[1]
-    return {
-        "tokens_before": sizes[0],
-        "tokens_after": sizes[1],
-        "parameters_saved": (sizes[0] - sizes[1]) * width,
-        "parameters": sum(one.numel() for one in encoder.parameters()),
-        "sample_before": lengths[0],
-        "sample_after": lengths[1],
-    }
 
 
 def _plan(recipe: Pretraining, built: Built, teacher: StepTeacher | None) -> Plan:
@@ -336,8 +314,7 @@ def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
     encoder: Any = encoders.build(described["encoder"])
     head = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
     model = Model(encoder, {HEAD: head}, {HEAD: "token"})
-    saved = run.counts.get("vocabulary")
-    return Built(model, tokenizer, Specials(**described["specials"]), task, saved)
+    return Built(model, tokenizer, Specials(**described["specials"]), task, run.counts.get("vocabulary"))
 
 
 @contextmanager

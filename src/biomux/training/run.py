@@ -108,9 +108,11 @@ def _run(
         write_json(folder / run_folder.MACHINE, {**machine_of(built.model, processes), "corpora": corpora})
         describe(folder, built.model, built.tokenizer, built.specials, tasks=built.tasks, limit=built.limit)
         counts = {name: dict(found) for name, found in built.counts.items()}
-        write_json(
-            folder / run_folder.COUNTS, {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
-        )
+        numbers: dict[str, Any] = {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
+        if built.vocabulary:
+            numbers["vocabulary"] = built.vocabulary
+            journal({"event": "vocabulary", **built.vocabulary})
+        write_json(folder / run_folder.COUNTS, numbers)
         _keep(built, folder, own)
         for name, found in built.surveys.items():
             journal({"event": "data", "task": name, **found.to_json(), "text": str(found)})

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from tokenizers import Tokenizer, models, trainers
 from biomux.errors import RecipeError
 from biomux.formats import lines, sources
 from biomux.training.encoders import word_vectors
-from biomux.training.encoders.tokenizer import SPECIALS, tokens_of
+from biomux.training.encoders.tokenizer import SPECIALS, tokenizer_of, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,29 @@ LETTERS = 1000
 """Characters that a trained vocabulary can spell with; rarer ones are unknown to it."""
 AT_ONCE = 1024
 """New tokens whose neighbours are looked for together."""
+
+
+def saved(
+    settings: schema.EncoderSettings, sample: Sequence[str], encoder: Any, tokenizer: Tokenizer
+) -> dict[str, Any] | None:
+    """What a recipe's vocabulary saves: rows of the embedding table, and tokens of a sample of the text; None where it is the encoder's own."""
+    if settings.vocabulary.kind == "keep" or not settings.name or settings.kind not in ("transformer", "shaped"):
+        return None
+    old = tokenizer_of(settings.name, lower_case=settings.lower_case)
+    lengths = [
+        sum(len(encoding.ids) for encoding in one.encode_batch_fast(list(sample), add_special_tokens=False))
+        for one in (old, tokenizer)
+    ]
+    sizes = [one.get_vocab_size() for one in (old, tokenizer)]
+    width = encoder.body.get_input_embeddings().weight.shape[1]
+    return {
+        "tokens_before": sizes[0],
+        "tokens_after": sizes[1],
+        "parameters_saved": (sizes[0] - sizes[1]) * width,
+        "parameters": sum(parameter.numel() for parameter in encoder.parameters()),
+        "sample_before": lengths[0],
+        "sample_after": lengths[1],
+    }
 
 
 def replace(
