@@ -89,13 +89,13 @@ def _types(columns: Sequence[Mapping[str, Any]]) -> Table:
         (
             _title(column),
             str(name),
-            f"{one['tp'] + one['fn']:,}",
-            percent(one["precision"]),
-            percent(one["recall"]),
-            with_error(one),
+            f"{scores['tp'] + scores['fn']:,}",
+            percent(scores["precision"]),
+            percent(scores["recall"]),
+            with_error(scores),
         )
         for column in columns
-        for name, one in column["spans"]["matchings"]["strict"]["types"].items()
+        for name, scores in column["spans"]["matchings"]["strict"]["types"].items()
     ]
     return ["corpus", "type", "entities", "precision", "recall", "F1"], rows
 
@@ -113,10 +113,10 @@ def _mistakes(columns: Sequence[Mapping[str, Any]]) -> Table:
 def _confidence(columns: Sequence[Mapping[str, Any]]) -> Table:
     rows = []
     for column in columns:
-        found = column["spans"].get("confidence")
-        if found and not column["cross"]:
-            own = (figure(found[name], found[f"{name}_error"]) for name in ("ece", "aurc"))
-            rows.append((_title(column), percent(found["mean_score"]), percent(found["accuracy"]), *own))
+        confidence = column["spans"].get("confidence")
+        if confidence and not column["cross"]:
+            errors = (figure(confidence[name], confidence[f"{name}_error"]) for name in ("ece", "aurc"))
+            rows.append((_title(column), percent(confidence["mean_score"]), percent(confidence["accuracy"]), *errors))
     return ["corpus", "mean score", "right", "ECE", "AURC"], rows
 
 

@@ -41,14 +41,18 @@ def case_study(models: Mapping[str, Callable[[str], Document]], text: str) -> li
     >>> [(one.text, dict(one.scores)) for one in case_study(models, "Aspirin helps.")]
     [('Aspirin', {'one': 0.9, 'two': None})]
     """
-    found = {
+    by_model = {
         name: {(span.start, span.end, span.type): 1.0 if span.score is None else span.score for span in tag(text).spans}
         for name, tag in models.items()
     }
-    places = sorted({place for own in found.values() for place in own})
+    places = sorted({place for scores in by_model.values() for place in scores})
     return [
         CaseMention(
-            start, end, type_, text[start:end], {name: own.get((start, end, type_)) for name, own in found.items()}
+            start,
+            end,
+            type_,
+            text[start:end],
+            {name: scores.get((start, end, type_)) for name, scores in by_model.items()},
         )
         for start, end, type_ in places
     ]

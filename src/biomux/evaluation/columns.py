@@ -188,26 +188,26 @@ def _way_out(spec: str, heads: Sequence[EvaluatedHead], known: Sequence[str]) ->
     """How to score a corpus that no head was trained on."""
     taggers = [head.name for head in heads if head.tags]
     others = [head.name for head in heads if not head.tags]
-    said = []
+    ways = []
     if taggers and known and own.of_spec(view.parse(spec)[0]) is not None and (gold := types_of(spec)):
-        said.append(f"say which types meet, for instance --map {gold[0]}=TYPE")
-        said[-1] += f"; the corpus has {', '.join(gold)}, the model {', '.join(known)}"
+        ways.append(f"say which types meet, for instance --map {gold[0]}=TYPE")
+        ways[-1] += f"; the corpus has {', '.join(gold)}, the model {', '.join(known)}"
     elif taggers:
-        said.append("score the model's types that have the corpus' names with --types TYPE,...")
-        said.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
+        ways.append("score the model's types that have the corpus' names with --types TYPE,...")
+        ways.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
     if others:
-        said.append(f"name a head that fits with --heads: {', '.join(others)}")
-    return "; or ".join(said)
+        ways.append(f"name a head that fits with --heads: {', '.join(others)}")
+    return "; or ".join(ways)
 
 
 def _crossed(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str) -> Iterator[Column]:
     pairs = cross.pairs(base)
     for head in heads:
         met = [
-            (gold, f"{head.name}/{said}")
+            (gold, f"{head.name}/{type_}")
             for gold, sources in pairs.items()
-            for corpus, said in sources
-            if head.corpus == corpus and said in head.types
+            for corpus, type_ in sources
+            if head.corpus == corpus and type_ in head.types
         ]
         if met:
             yield Column(
@@ -220,34 +220,34 @@ def _mapped(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str, ty
     known = [f"{head.name}/{name}" for head in heads for name in head.types]
     bare = list(dict.fromkeys(name for head in heads for name in head.types))
     _must_be_known(types.said, [*bare, *known], "type")
-    used = [head for head in heads if any(_answers(head, said) for said in types.said)]
+    used = [head for head in heads if any(_answers(head, type_) for type_ in types.said)]
     trained = len(used) == 1 and used[0].called == base
     name = base if trained else f"{base}~{'+'.join(head.name for head in used)}"
     schemes = "+".join(dict.fromkeys(head.scheme for head in used))
     return Column(name, spec, split, tuple(head.name for head in used), types, schemes, cross=not trained)
 
 
-def _answers(head: EvaluatedHead, said: str) -> bool:
-    return said in head.types or said in {f"{head.name}/{name}" for name in head.types}
+def _answers(head: EvaluatedHead, type_: str) -> bool:
+    return type_ in head.types or type_ in {f"{head.name}/{name}" for name in head.types}
 
 
 def _mapped_to(types: TypeMap | None, heads: Sequence[EvaluatedHead], known: Sequence[str]) -> tuple[str, ...]:
     """The plain types that a map leads to, if all of them are such and none is a head's."""
-    if types is None or not known or any(_answers(head, said) for head in heads for said in types.said):
+    if types is None or not known or any(_answers(head, type_) for head in heads for type_ in types.said):
         return ()
-    for said in types.said:
-        if said not in known:
+    for type_ in types.said:
+        if type_ not in known:
             choices = f"choose from: {', '.join(known)}; or HEAD/TYPE for that of one head"
             raise UsageError(
-                "BX001", f"the model has no type {said!r}", hint=did_you_mean(said, known, otherwise=choices)
+                "BX001", f"the model has no type {type_!r}", hint=did_you_mean(type_, known, otherwise=choices)
             )
     return tuple(types.said)
 
 
 def _shared(spec: str, known: Sequence[str]) -> tuple[str, ...]:
     """The plain types that a corpus has too, case aside."""
-    found = _by_name(types_of(spec), known)
-    return tuple(found.said) if found else ()
+    mapped = _by_name(types_of(spec), known)
+    return tuple(mapped.said) if mapped else ()
 
 
 def _by_name(gold: Iterable[str], plain: Iterable[str]) -> TypeMap | None:
@@ -257,7 +257,7 @@ def _by_name(gold: Iterable[str], plain: Iterable[str]) -> TypeMap | None:
     return mapping.of_pairs(met) if met else None
 
 
-def _must_be_known(asked: Iterable[str], known: Sequence[str], what: str) -> None:
+def _must_be_known(asked: Iterable[str], known: Sequence[str], noun: str) -> None:
     for name in asked:
         if name not in known:
-            raise UsageError("BX001", f"the model has no {what} {name!r}", hint=did_you_mean(name, known))
+            raise UsageError("BX001", f"the model has no {noun} {name!r}", hint=did_you_mean(name, known))

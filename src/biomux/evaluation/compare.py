@@ -62,9 +62,16 @@ class Test:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        found = self.found.to_json()
-        values = {"first_value": found.pop("first"), "second_value": found.pop("second")}
-        return {"column": self.column, "first": self.first, "second": self.second, **values, **found, "p_holm": self.p}
+        comparison = self.found.to_json()
+        values = {"first_value": comparison.pop("first"), "second_value": comparison.pop("second")}
+        return {
+            "column": self.column,
+            "first": self.first,
+            "second": self.second,
+            **values,
+            **comparison,
+            "p_holm": self.p,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +106,27 @@ def systems_of(arguments: Sequence[str]) -> list[ComparedSystem]:
     """Systems from FOLDER or LABEL=FOLDER; folders of one label are its seeds."""
     split = [argument_of(argument) for argument in arguments]
     read = [(label, folder, score_folder.read(Path(folder), system=label or None)) for label, folder in split]
-    plain = [one.system for label, _, one in read if not label]
+    plain = [scores.system for label, _, scores in read if not label]
     groups: dict[str, list[ScoreFolder]] = {}
-    for label, folder, one in read:
-        name = label or (one.system if plain.count(one.system) == 1 else folder)
-        groups.setdefault(name, []).append(one)
+    for label, folder, scores in read:
+        name = label or (scores.system if plain.count(scores.system) == 1 else folder)
+        groups.setdefault(name, []).append(scores)
     return [ComparedSystem(name, tuple(seeds)) for name, seeds in groups.items()]
 
 
 def published_systems(paper: str, tables: Sequence[str], *, metric: str | None = None) -> list[ComparedSystem]:
     """The systems of a paper's tables, their figures as shares of one."""
-    found = {figure.metric for table in tables for figure in published.published(paper=paper, table=table)}
-    if metric is None and MAIN in found:
+    metrics = {figure.metric for table in tables for figure in published.published(paper=paper, table=table)}
+    if metric is None and MAIN in metrics:
         metric = MAIN
     named = f"{paper}:{','.join(tables)}"
-    if not found:
-        known = sorted({f"{one.paper}:{one.table}" for one in published.all_published()})
+    if not metrics:
+        known = sorted({f"{figure.paper}:{figure.table}" for figure in published.all_published()})
         raise UsageError("BX001", f"unknown table {named!r}", hint=did_you_mean(named, known))
-    if metric is None and len(found) > 1:
-        hint = f"name one of {', '.join(sorted(found))}"
-        raise UsageError("BX001", f"--metric is required: {named} has {len(found)} metrics", hint=hint)
-    corpora, names, values = published.score_table(paper, tables, metric=metric or found.pop())
+    if metric is None and len(metrics) > 1:
+        hint = f"name one of {', '.join(sorted(metrics))}"
+        raise UsageError("BX001", f"--metric is required: {named} has {len(metrics)} metrics", hint=hint)
+    corpora, names, values = published.score_table(paper, tables, metric=metric or metrics.pop())
     scale = 100.0 if any(value > 1 for row in values for value in row) else 1.0
     return [
         ComparedSystem(
@@ -157,7 +164,9 @@ def compare_systems(
     remarks += without
     values = {
         column: {
-            system.name: tuple(figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds)
+            system.name: tuple(
+                figure_of(scores.columns[column], matching=matching, metric=metric) for scores in system.seeds
+            )
             for system in systems
         }
         for column in shared
@@ -170,9 +179,13 @@ def compare_systems(
 
         table = [[float(np.mean(values[column][system.name])) for system in systems] for column in shared]
         ranking = rank_systems(table, [system.name for system in systems], alpha=alpha, correction=correction)
-    named = f"{matching} {metric or METRICS['spans']}" if any("spans" in _first(systems, one) for one in shared) else ""
+    named = (
+        f"{matching} {metric or METRICS['spans']}"
+        if any("spans" in _first(systems, column) for column in shared)
+        else ""
+    )
     if not named and metric is None:
-        mains = {str(_first(systems, one).get("main", {}).get("metric", "figure")) for one in shared}
+        mains = {str(_first(systems, column).get("main", {}).get("metric", "figure")) for column in shared}
         named = mains.pop() if len(mains) == 1 else ""
     figure = named or metric or "figure"
     return ComparisonResult(
@@ -182,7 +195,7 @@ def compare_systems(
         tuple(tests),
         ranking,
         tuple(remarks),
-        _signature([str(_first(systems, one).get("signature", "")) for one in shared], figure),
+        _signature([str(_first(systems, column).get("signature", "")) for column in shared], figure),
     )
 
 
@@ -206,8 +219,8 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
         if kind == "answers":
             return float(column["answers"][wanted]["value"])
         if kind == "numbers":
-            found = [one[wanted] for one in column["numbers"].values()]
-            return float(np.mean([math.nan if one is None else one for one in found]))
+            values = [value[wanted] for value in column["numbers"].values()]
+            return float(np.mean([math.nan if value is None else value for value in values]))
         if kind == "labels" and wanted in {"accuracy", "exact"}:
             whole = column["labels"][wanted]
             return float(whole["value"] if isinstance(whole, dict) else whole)
@@ -238,17 +251,19 @@ def _with_relations(
     """For a matching of relations: the columns that have relations, and a remark about the others."""
     if matching not in RELATIONS:
         return list(shared), []
-    kept = [
-        one for one in shared if all("relations" in seed.columns[one] for system in systems for seed in system.seeds)
+    with_relations = [
+        column
+        for column in shared
+        if all("relations" in seed.columns[column] for system in systems for seed in system.seeds)
     ]
-    if not kept:
+    if not with_relations:
         raise UsageError(
             "BX001",
             f"--matching {matching} compares relations, and no column that all systems have has any",
             hint=f"choose from {', '.join(MATCHINGS)}, or score documents with relations",
         )
-    left = [one for one in shared if one not in kept]
-    return kept, [f"not compared, since there are no relations: {', '.join(left)}"] if left else []
+    without = [column for column in shared if column not in with_relations]
+    return with_relations, [f"not compared, since there are no relations: {', '.join(without)}"] if without else []
 
 
 def _check_matching(column: Mapping[str, Any], kind: str, matching: str) -> None:
@@ -257,7 +272,7 @@ def _check_matching(column: Mapping[str, Any], kind: str, matching: str) -> None
         return
     scored_by = [*column[kind]["matchings"], *(["semeval"] if "semeval" in column[kind] else [])]
     if _table(column, kind, matching) not in scored_by:
-        known = ["relations" if (kind, one) == ("relations", "strict") else one for one in scored_by]
+        known = ["relations" if (kind, name) == ("relations", "strict") else name for name in scored_by]
         raise UsageError(
             "BX001",
             f"the {kind} of column {column.get('name', '')!r} were not scored by {matching!r}",
@@ -299,7 +314,7 @@ def _first(systems: Sequence[ComparedSystem], column: str) -> Mapping[str, Any]:
 
 def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list[str]:
     """Check that columns are of the same documents; other differences between signatures become remarks."""
-    said = [
+    remarks = [
         f"{system.name}: not compared, since not all systems have it: {', '.join(left)}"
         for system in systems
         for one in system.seeds
@@ -308,7 +323,7 @@ def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list
     for system in systems:
         bare = [one for one in shared if any(seed.folder and not seed.has_rows(one) for seed in system.seeds)]
         if bare:
-            said.append(f"{system.name}: not tested, since there is no counts.jsonl for {', '.join(bare)}")
+            remarks.append(f"{system.name}: not tested, since there is no counts.jsonl for {', '.join(bare)}")
     for column in shared:
         seen: dict[str, dict[str, str]] = {}
         for system in systems:
@@ -319,20 +334,20 @@ def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list
                     other = next(iter(seen.values()))
                     _same_documents(column, system.name, fields, other)
                     first = next(iter(seen))
-                    said += [
+                    remarks += [
                         f"{column}: {system.name} was scored with {name} {fields.get(name, 'none')}, {first} with {other.get(name, 'none')}"
                         for name in sorted({*fields, *other} - MODELS_OWN)
                         if fields.get(name) != other.get(name)
                     ]
-    return list(dict.fromkeys(said))
+    return list(dict.fromkeys(remarks))
 
 
-def _same_documents(column: str, system: str, fields: Mapping[str, str], other: Mapping[str, str]) -> None:
+def _same_documents(column: str, system: str, fields: Mapping[str, str], expected: Mapping[str, str]) -> None:
     for name in ("split", "sha256"):
-        if fields.get(name) != other.get(name):
+        if fields.get(name) != expected.get(name):
             raise ScoreError(
                 "BX706",
-                f"{system} was scored on other documents: {name} {fields.get(name)}, not {other.get(name)}",
+                f"{system} was scored on other documents: {name} {fields.get(name)}, not {expected.get(name)}",
                 where=f"column {column!r}",
                 hint="score all systems on the same split of the same corpus",
             )
@@ -342,16 +357,16 @@ def _tests(
     systems: Sequence[ComparedSystem], shared: Sequence[str], matching: str, metric: str | None, samples: int, seed: int
 ) -> list[Test]:
     """Every other system against the first, on every column with rows of documents on both sides."""
-    found: list[tuple[str, str, str, Comparison]] = []
+    tested: list[tuple[str, str, str, Comparison]] = []
     for column in shared:
         for system in systems[1:]:
             made = compare_columns(
                 systems[0], system, column, matching=matching, metric=metric, samples=samples, seed=seed
             )
             if made is not None:
-                found.append((column, systems[0].name, system.name, made))
-    corrected = holm([made.p_randomisation for _, _, _, made in found])
-    return [Test(*one, p) for one, p in zip(found, corrected, strict=True)]
+                tested.append((column, systems[0].name, system.name, made))
+    corrected = holm([made.p_randomisation for _, _, _, made in tested])
+    return [Test(*test, p) for test, p in zip(tested, corrected, strict=True)]
 
 
 def compare_columns(
@@ -393,20 +408,20 @@ def compare_columns(
 
 
 def _rows(system: ComparedSystem, column: str) -> list[list[dict[str, Any]]]:
-    return [list(one.rows(column)) for one in system.seeds]
+    return [list(seed.rows(column)) for seed in system.seeds]
 
 
 def _pooled(seeds: Sequence[Sequence[Mapping[str, Any]]], matching: str, *, times: int = 1) -> DocumentCounts:
     """Counts of a document summed over seeds. `times` evens out systems with other numbers of seeds."""
     each = [document_counts(_with(rows, matching), matching=matching) for rows in seeds]
-    if any(set(one.ids) != set(each[0].ids) for one in each):
+    if any(set(counts.ids) != set(each[0].ids) for counts in each):
         raise ScoreError("BX701", "seeds were not scored on the same documents", hint="score all on the same split")
-    types = tuple(sorted({name for one in each for name in one.types}))
+    types = tuple(sorted({name for counts in each for name in counts.types}))
     places = {id_: place for place, id_ in enumerate(each[0].ids)}
     total = np.zeros((len(places), len(types), 3), dtype=np.int64)
-    for one in each:
-        rows = [places[id_] for id_ in one.ids]
-        total[np.ix_(rows, [types.index(name) for name in one.types])] += times * one.counts
+    for counts in each:
+        rows = [places[id_] for id_ in counts.ids]
+        total[np.ix_(rows, [types.index(name) for name in counts.types])] += times * counts.counts
     return DocumentCounts(each[0].ids, types, total)
 
 
@@ -455,7 +470,9 @@ def _compare_answers(
                     values.setdefault(row["id"], []).append(row["values"][metric])
         return {id_: float(np.mean(each)) for id_, each in values.items()}
 
-    left, right = means(first), means(second)
-    if left.keys() != right.keys():
+    first_means, second_means = means(first), means(second)
+    if first_means.keys() != second_means.keys():
         raise ScoreError("BX701", "the systems did not answer the same documents", hint="score both on the same split")
-    return compare_means(list(left.values()), [right[id_] for id_ in left], samples=samples, seed=seed)
+    return compare_means(
+        list(first_means.values()), [second_means[id_] for id_ in first_means], samples=samples, seed=seed
+    )

@@ -21,8 +21,8 @@ def value_table(result: ComparisonResult) -> Table:
     if len(rows) > 1:
         means = []
         for name in result.systems:
-            found = [spread(systems[name])["mean"] or 0.0 for systems in result.values.values()]
-            means.append(percent(sum(found) / len(found)))
+            means_of_columns = [spread(systems[name])["mean"] or 0.0 for systems in result.values.values()]
+            means.append(percent(sum(means_of_columns) / len(means_of_columns)))
         rows.append((f"mean of {len(rows)}", *means))
     return ["corpus", *result.systems], rows
 
@@ -31,16 +31,16 @@ def difference_table(result: ComparisonResult) -> Table:
     """One row per test: the difference with its interval, and the results of the two tests."""
     rows: list[tuple[str, ...]] = []
     for test in result.tests:
-        found = test.found
+        comparison = test.found
         rows.append(
             (
                 test.column,
                 test.first,
                 test.second,
-                f"{100 * found.difference:+.2f}",
-                f"{100 * found.low:+.2f} to {100 * found.high:+.2f}",
-                p_value(found.p_bootstrap),
-                p_value(found.p_randomisation),
+                f"{100 * comparison.difference:+.2f}",
+                f"{100 * comparison.low:+.2f} to {100 * comparison.high:+.2f}",
+                p_value(comparison.p_bootstrap),
+                p_value(comparison.p_randomisation),
                 p_value(test.p),
             )
         )
@@ -100,5 +100,5 @@ def p_value(p: float) -> str:
 def _values(values: tuple[float, ...]) -> str:
     if len(values) == 1:
         return percent(values[0])
-    found = spread(values)
-    return f"{percent(found['mean'] or 0.0)} ±{100 * (found['sd'] or 0.0):.2f} ({', '.join(map(percent, values))})"
+    summary = spread(values)
+    return f"{percent(summary['mean'] or 0.0)} ±{100 * (summary['sd'] or 0.0):.2f} ({', '.join(map(percent, values))})"

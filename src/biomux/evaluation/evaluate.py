@@ -72,8 +72,8 @@ def evaluate(
                 f"no document of {first.corpus!r}, split {first.split!r}, is left to score",
                 hint="score another split, or keep documents of the training text with --keep-seen",
             )
-        for column, (found, facts) in zip(group, scores, strict=True):
-            yield _described(column, found, facts, checksum, unseen, unread, limit)
+        for column, (column_scores, facts) in zip(group, scores, strict=True):
+            yield _described(column, column_scores, facts, checksum, unseen, unread, limit)
 
 
 def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
@@ -82,10 +82,10 @@ def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
     unread: list[str] = []
     for name in names:
         try:
-            found = corpus.get(name, directory=directory)
+            read = corpus.get(name, directory=directory)
             for split in SPLITS:
-                if split in found.splits:
-                    known[f"{name} {split}"] = text_keys(found.documents(split))
+                if split in read.splits:
+                    known[f"{name} {split}"] = text_keys(read.documents(split))
         except CorpusError:
             unread.append(name)
     return known, tuple(unread)
@@ -185,24 +185,24 @@ def _score_head(
     end_to_end = found_entities and getattr(task, "reads_spans", False)
     if end_to_end:
         _must_find_entities(model, task)
-        answered = model.annotate((replace(one, spans=()) for one in bare()), tasks=[task.name])
+        answered = model.annotate((replace(document, spans=()) for document in bare()), tasks=[task.name])
     else:
         answered = model.answer(bare(), heads=[task.name])
     for document in answered:
         predicted.append(document)
         tick()
-    found = task.evaluate(gold, predicted)
-    if gold and not found.scored:
+    evaluation = task.evaluate(gold, predicted)
+    if gold and not evaluation.scored:
         raise ScoreError(
             "BX704",
             f"{column.corpus!r}, split {column.split!r}, has nothing that head {task.name!r} answers",
             hint="score a corpus with classes, numbers, relations or questions of the kind that the head learned",
         )
     with column_writer(folder, column.name) as writer:
-        for document, row in zip(predicted, found.document_rows([one.id for one in gold]), strict=True):
+        for document, row in zip(predicted, evaluation.document_rows([document.id for document in gold]), strict=True):
             writer.add(document, row)
     stated = {**getattr(task, "facts", {}), **({"mentions": "found"} if end_to_end else {})}
-    return {"documents": len(gold), **found.to_json()}, {"kind": column.kind, "main": found.main, **stated}
+    return {"documents": len(gold), **evaluation.to_json()}, {"kind": column.kind, "main": evaluation.main, **stated}
 
 
 def _must_find_entities(model: EvaluatedModel, task: Any) -> None:

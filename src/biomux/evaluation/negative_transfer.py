@@ -112,12 +112,14 @@ def contrasts(
     made: list[tuple[str, ComparedSystem, ComparedSystem, Comparison | None]] = []
     for column, model, baseline in pairs:
         remarks_on([model, baseline], [column])  # refuses figures of other documents
-        found = compare_columns(model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed)
-        made.append((column, model, baseline, found))
-    corrected = iter(holm([found.p_randomisation for _, _, _, found in made if found]))
+        comparison = compare_columns(
+            model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed
+        )
+        made.append((column, model, baseline, comparison))
+    corrected = iter(holm([comparison.p_randomisation for _, _, _, comparison in made if comparison]))
 
     def mean(system: ComparedSystem, column: str) -> float:
-        values = [figure_of(one.columns[column], matching=matching, metric=metric) for one in system.seeds]
+        values = [figure_of(scores.columns[column], matching=matching, metric=metric) for scores in system.seeds]
         return float(spread(values)["mean"] or 0.0)
 
     return [
@@ -127,11 +129,11 @@ def contrasts(
             baseline.name,
             mean(model, column),
             mean(baseline, column),
-            found,
-            next(corrected) if found else None,
+            comparison,
+            next(corrected) if comparison else None,
             alpha,
         )
-        for column, model, baseline, found in made
+        for column, model, baseline, comparison in made
     ]
 
 

@@ -125,13 +125,17 @@ def score_table(paper: str, tables: Sequence[str], *, metric: str) -> tuple[list
 
 def _complete(paper: str) -> list[str]:
     """The tables of a paper that can be compared by themselves, by some metric."""
-    found = []
+    complete = []
     for table in sorted({figure.table for figure in published(paper=paper)}):
         for metric in {figure.metric for figure in published(paper=paper, table=table)}:
-            own = [one for one in published(paper=paper, table=table, metric=metric) if one.corpus not in SUMMARIES]
-            cells = {(one.corpus, one.system) for one in own}
-            whole = len({one.corpus for one in own}) * len({one.system for one in own})
-            if len({one.system for one in own}) > 1 and len(cells) == len(own) == whole:
-                found.append(f"{paper}:{table}")
+            figures = [
+                figure
+                for figure in published(paper=paper, table=table, metric=metric)
+                if figure.corpus not in SUMMARIES
+            ]
+            cells = {(figure.corpus, figure.system) for figure in figures}
+            whole = len({figure.corpus for figure in figures}) * len({figure.system for figure in figures})
+            if len({figure.system for figure in figures}) > 1 and len(cells) == len(figures) == whole:
+                complete.append(f"{paper}:{table}")
                 break
-    return found
+    return complete

@@ -85,7 +85,9 @@ def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
         if content.get("format") == FORMAT:
             if content.get("version") != VERSION:
                 raise _unreadable(path, f"it is of version {content.get('version')!r}, this Biomux reads {VERSION}")
-            return ScoreFolder(system or content["system"], {one["name"]: one for one in content["columns"]}, folder)
+            return ScoreFolder(
+                system or content["system"], {column["name"]: column for column in content["columns"]}, folder
+            )
         columns = {name: _development(name, scores) for name, scores in content["tasks"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(path, f"{type(error).__name__}: {error}") from None
@@ -130,8 +132,8 @@ def write_scores(folder: Path, content: Mapping[str, Any]) -> None:
 
 def signed(scores: Mapping[str, Any], **facts: Any) -> str:
     """The signature of a column's tables, with all matchings that they show."""
-    found = scores.get("spans", {}).get("matchings", {})
-    matching = "+".join([*found, *(["semeval"] if "semeval" in scores.get("spans", {}) else [])])
+    matchings = scores.get("spans", {}).get("matchings", {})
+    matching = "+".join([*matchings, *(["semeval"] if "semeval" in scores.get("spans", {}) else [])])
     linked = "+".join(scores.get("relations", {}).get("matchings", {}))
     if matching and linked:
         facts["relations"] = linked

@@ -54,21 +54,23 @@ def span_table(spans: Mapping[str, Any]) -> Table:
     rows = []
     for name, strict in matchings["strict"]["types"].items():
         others = [
-            percent(strict["semeval_partial"]) if one == "partial" else with_error(matchings[one]["types"].get(name))
-            for one in beside
+            percent(strict["semeval_partial"])
+            if matching == "partial"
+            else with_error(matchings[matching]["types"].get(name))
+            for matching in beside
         ]
         rows.append(row(name, strict, others))
     for average in ("micro", "macro"):
         partial = percent(spans["semeval"]["partial"]["f1"]) if average == "micro" and "semeval" in spans else ""
-        others = [partial if one == "partial" else with_error(matchings[one][average]) for one in beside]
+        others = [partial if matching == "partial" else with_error(matchings[matching][average]) for matching in beside]
         rows.append(row(average, matchings["strict"][average], others))
     return head, rows
 
 
 def summary(columns: Sequence[Mapping[str, Any]]) -> Table:
     """One row a column that has spans: micro F1 by every matching, and the plain mean of those that are not cross-corpus."""
-    kept = [column for column in columns if "spans" in column]
-    names = ["strict", *(name for name in SIDE_BY_SIDE if any(_micro(column, name) for column in kept))]
+    with_spans = [column for column in columns if "spans" in column]
+    names = ["strict", *(name for name in SIDE_BY_SIDE if any(_micro(column, name) for column in with_spans))]
     head = ["corpus", "split", "heads", "documents", *map(_heading, names)]
     rows = [
         (
@@ -78,31 +80,31 @@ def summary(columns: Sequence[Mapping[str, Any]]) -> Table:
             f"{column['documents']:,}",
             *(with_error(_micro(column, name)) for name in names),
         )
-        for column in kept
+        for column in with_spans
     ]
-    own = [column for column in kept if not column.get("cross")]
-    if len(own) > 1:
+    trained_on = [column for column in with_spans if not column.get("cross")]
+    if len(trained_on) > 1:
         means = []
         for name in names:
-            found = [figures["f1"] for column in own if (figures := _micro(column, name))]
-            means.append(percent(sum(found) / len(found)) if len(found) == len(own) else "")
-        rows.append((f"mean of {len(own)}", "", "", "", *means))
+            values = [figures["f1"] for column in trained_on if (figures := _micro(column, name))]
+            means.append(percent(sum(values) / len(values)) if len(values) == len(trained_on) else "")
+        rows.append((f"mean of {len(trained_on)}", "", "", "", *means))
     return head, rows
 
 
 def relation_table(relations: Mapping[str, Any]) -> Table:
     """Types, micro and macro; precision, recall and F1 by the first matching, and F1 by the others."""
-    found = list(relations["matchings"].values())
+    matchings = list(relations["matchings"].values())
 
     def row(title: str, one: Mapping[str, Any], *beside: Mapping[str, Any] | None) -> tuple[str, ...]:
         counts = [f"{one['tp'] + one[side]:,}" for side in ("fn", "fp")] if "tp" in one else ["", ""]
         figures = (percent(one["precision"]), percent(one["recall"]), with_error(one), *map(with_error, beside))
         return (title, *counts, *figures)
 
-    names = dict.fromkeys(name for table in found for name in table["types"])
+    names = dict.fromkeys(name for table in matchings for name in table["types"])
     nothing = {"tp": 0, "fp": 0, "fn": 0, "precision": 0.0, "recall": 0.0, "f1": 0.0}
-    rows = [row(name, *(table["types"].get(name, nothing) for table in found)) for name in names]
-    rows += [row(average, *(table[average] for table in found)) for average in ("micro", "macro")]
+    rows = [row(name, *(table["types"].get(name, nothing) for table in matchings)) for name in names]
+    rows += [row(average, *(table[average] for table in matchings)) for average in ("micro", "macro")]
     return ["relations", "gold", "found", "P", "R", *(f"F1 {name}" for name in relations["matchings"])], rows
 
 
@@ -123,8 +125,8 @@ def main_figure(column: Mapping[str, Any]) -> tuple[str, str]:
     if "answers" in column:
         return "token F1", figure(column["answers"]["f1"]["value"], column["answers"]["f1"]["error"])
     if "numbers" in column:
-        (one,) = column["numbers"].values()
-        return name, _plain(one["pearson"], one["pearson_error"])
+        (scores,) = column["numbers"].values()
+        return name, _plain(scores["pearson"], scores["pearson_error"])
     if "relations" in column:
         return name, with_error(column["relations"]["matchings"]["undirected"]["micro"])
     if "labels" not in column:
@@ -158,19 +160,27 @@ def main_table(columns: Sequence[Mapping[str, Any]]) -> Table:
 def label_table(labels: Mapping[str, Any]) -> Table:
     """Classes, micro (over positive classes) and macro, and accuracy: of sets, the share that is wholly right."""
     rows: list[tuple[str, ...]] = [
-        (name, f"{one['tp'] + one['fn']:,}", percent(one["precision"]), percent(one["recall"]), with_error(one))
-        for name, one in labels["types"].items()
+        (
+            name,
+            f"{scores['tp'] + scores['fn']:,}",
+            percent(scores["precision"]),
+            percent(scores["recall"]),
+            with_error(scores),
+        )
+        for name, scores in labels["types"].items()
     ]
     for average in ("micro", "macro"):
-        one = labels[average]
-        rows.append((average, "", percent(one["precision"]), percent(one["recall"]), with_error(one)))
+        scores = labels[average]
+        rows.append((average, "", percent(scores["precision"]), percent(scores["recall"]), with_error(scores)))
     if labels["kind"] == "one":
         whole = figure(labels["accuracy"], labels["accuracy_error"])
         rows.append(("accuracy", f"{labels['documents']:,}", "", "", whole))
     else:
         if "by_document" in labels:
-            one = labels["by_document"]
-            rows.append(("by document", "", percent(one["precision"]), percent(one["recall"]), with_error(one)))
+            scores = labels["by_document"]
+            rows.append(
+                ("by document", "", percent(scores["precision"]), percent(scores["recall"]), with_error(scores))
+            )
         for name, title in (("exact", "whole set right"), ("example_f1", "F1 by example")):
             rows.append(
                 (title, f"{labels['documents']:,}", "", "", figure(labels[name]["value"], labels[name]["error"]))
@@ -183,10 +193,10 @@ def number_table(numbers: Mapping[str, Mapping[str, Any]]) -> Table:
     rows = [
         (
             name,
-            f"{one['number']:,}",
-            *(_plain(one[metric], one[f"{metric}_error"]) for metric in ("pearson", "spearman", "mse")),
+            f"{scores['number']:,}",
+            *(_plain(scores[metric], scores[f"{metric}_error"]) for metric in ("pearson", "spearman", "mse")),
         )
-        for name, one in numbers.items()
+        for name, scores in numbers.items()
     ]
     return ["number", "pairs", "Pearson", "Spearman", "MSE"], rows
 
@@ -200,7 +210,7 @@ def answer_table(answers: Mapping[str, Any]) -> Table:
         "exact": "exact match",
         "f1": "token F1",
     }
-    row = (f"{answers['questions']:,}", *(figure(answers[one]["value"], answers[one]["error"]) for one in names))
+    row = (f"{answers['questions']:,}", *(figure(answers[name_]["value"], answers[name_]["error"]) for name_ in names))
     return ["questions", *names.values()], [row]
 
 
@@ -208,14 +218,14 @@ def confidence_table(confidence: Mapping[str, Any], *, bins: bool = True) -> Tab
     """The reliability bins, then everything together."""
     rows = [
         (
-            f"{one['low']:.2f} to {one['high']:.2f}",
-            f"{one['number']:,}",
-            percent(one["score"]),
-            percent(one["right"]),
+            f"{bin_['low']:.2f} to {bin_['high']:.2f}",
+            f"{bin_['number']:,}",
+            percent(bin_["score"]),
+            percent(bin_["right"]),
             "",
             "",
         )
-        for one in (confidence["bins"] if bins else ())
+        for bin_ in (confidence["bins"] if bins else ())
     ]
     ece, aurc = (figure(confidence[name], confidence[f"{name}_error"]) for name in ("ece", "aurc"))
     whole = ("all", f"{confidence['number']:,}", percent(confidence["mean_score"]), percent(confidence["accuracy"]))
@@ -226,7 +236,7 @@ def mistake_table(mistakes: Mapping[str, Any]) -> Table:
     """How many mistakes there are of each class, and the most frequent pair of types."""
     rows: list[tuple[str, ...]] = []
     for kind, number in mistakes["kinds"].items():
-        first = next((one for one in mistakes["counts"] if one["kind"] == kind), None)
+        first = next((row for row in mistakes["counts"] if row["kind"] == kind), None)
         most = f"{first['gold'] or '–'} → {first['predicted'] or '–'} ({first['number']:,})" if first else ""
         rows.append((kind, f"{number:,}", most))
     return ["mistake", "number", "most often, gold → predicted"], rows
@@ -236,11 +246,11 @@ def mistake_lines(mistakes: Mapping[str, Any], *, most: int) -> list[str]:
     """Examples as lines: gold spans in [ ], predicted ones in { }."""
     lines = []
     shown: dict[str, int] = {}
-    for one in mistakes["examples"]:
-        shown[one["kind"]] = shown.get(one["kind"], 0) + 1
-        if shown[one["kind"]] <= most:
-            types = f"{types_of(one['gold'])} → {types_of(one['predicted'])}"
-            lines.append(f"{one['kind']}: {types}: {marked(one)} ({one['document']})")
+    for example in mistakes["examples"]:
+        shown[example["kind"]] = shown.get(example["kind"], 0) + 1
+        if shown[example["kind"]] <= most:
+            types = f"{types_of(example['gold'])} → {types_of(example['predicted'])}"
+            lines.append(f"{example['kind']}: {types}: {marked(example)} ({example['document']})")
     return lines
 
 
@@ -264,19 +274,19 @@ def remarks(column: Mapping[str, Any]) -> list[str]:
     >>> remarks({"left_out": {"list questions": 3}})
     ['3 list questions were not scored']
     """
-    said = [f"{number:,} {what} were not scored" for what, number in column.get("left_out", {}).items()]
+    remarks_made = [f"{number:,} {noun} were not scored" for noun, number in column.get("left_out", {}).items()]
     removed = column.get("removed")
     if removed and removed["documents"]:
         places = ", ".join(f"{part} {number:,}" for part, number in sorted(removed["found_in"].items()))
-        said.append(
+        remarks_made.append(
             f"{removed['documents']:,} documents were left out: they are also in corpora that the model was trained on ({places})"
         )
     if column.get("unchecked"):
         names = ", ".join(column["unchecked"])
-        said.append(
+        remarks_made.append(
             f"the model may have seen some of these documents in training: the texts of {names} are not at hand to compare with"
         )
-    return said
+    return remarks_made
 
 
 def percent(value: float) -> str:
@@ -311,10 +321,10 @@ def _plain(value: float | None, error: float | None) -> str:
 def _micro(column: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     spans = column["spans"]
     if name == "partial":
-        found = spans.get("semeval", {}).get("partial")
+        scores = spans.get("semeval", {}).get("partial")
     else:
-        found = spans["matchings"].get(name, {}).get("micro")
-    return dict(found) if found else None
+        scores = spans["matchings"].get(name, {}).get("micro")
+    return dict(scores) if scores else None
 
 
 def types_of(spans: Sequence[Mapping[str, Any]]) -> str:
