@@ -46,29 +46,29 @@ def plan(
     listen: Callable[[str], None] = lambda _: None,
 ) -> list[Planned]:
     """The members with their costs. Those that differ in their seed alone are measured once; a pair of tasks costs what both cost alone."""
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     made: list[Planned] = []
-    alone = {frozenset(one.recipe.tasks): one for one in reversed(members) if len(one.recipe.tasks) == 1}
+    alone = {frozenset(single.recipe.tasks): single for single in reversed(members) if len(single.recipe.tasks) == 1}
     for member in members:
         names = frozenset(member.recipe.tasks)
         singles = [alone.get(frozenset({name})) for name in names] if len(names) == 2 and not member.point else []
-        costs = [one for one in singles if one is not None and _pairs(one, member)]
+        costs = [single for single in singles if single is not None and _pairs(single, member)]
         parts = costs if len(costs) == 2 else [member]
-        told = []
+        measured = []
         for part in parts:
             key = _key(part.recipe)
-            if key not in found:
+            if key not in estimates:
                 listen(part.name)
-                found[key] = estimate(_measurable(part.recipe), directory=directory, measure=MEASURE)
-            told.append((part, found[key]))
+                estimates[key] = estimate(_measurable(part.recipe), directory=directory, measure=MEASURE)
+            measured.append((part, estimates[key]))
         made.append(
             Planned(
                 member,
-                sum(number for _, one in told for number, _ in one.sizes.values()),
-                sum(steps for _, one in told for steps, _ in one.epochs),
-                sum(tokens for _, one in told for _, tokens in one.epochs),
-                sum(one.seconds for _, one in told),
-                sum(one.scoring + _held(part.recipe, one, scoring) for part, one in told),
+                sum(number for _, cost in measured for number, _ in cost.sizes.values()),
+                sum(steps for _, cost in measured for steps, _ in cost.epochs),
+                sum(tokens for _, cost in measured for _, tokens in cost.epochs),
+                sum(cost.seconds for _, cost in measured),
+                sum(cost.scoring + _held(part.recipe, cost, scoring) for part, cost in measured),
                 finished(member, folder, split=scoring.split),
             )
         )
@@ -94,7 +94,7 @@ def _key(recipe: Recipe) -> str:
     return str(sorted(same.training().items()))
 
 
-def _held(recipe: Recipe, found: Estimate, scoring: Scoring) -> float:
+def _held(recipe: Recipe, cost: Estimate, scoring: Scoring) -> float:
     """Seconds of scoring a part that training does not score: by the documents that its card counts."""
     if scoring.split == recipe.development.split:
         return 0.0
@@ -102,12 +102,12 @@ def _held(recipe: Recipe, found: Estimate, scoring: Scoring) -> float:
     for name, task in recipe.tasks.items():
         if scoring.tasks is not None and name not in scoring.tasks:
             continue
-        documents = found.counts[name]["documents"] if name in found.counts else 0
-        tokens = found.sizes.get(name, (0, 0))[1]
+        documents = cost.counts[name]["documents"] if name in cost.counts else 0
+        tokens = cost.sizes.get(name, (0, 0))[1]
         name = view.parse(corpora_of(task)[0])[0]
         card = None if own.of_spec(name) else catalogue.card(name).splits.get(scoring.split)
         number = (card.counts.documents or 0) if card else 0
         for most in (recipe.documents, scoring.limit):
             number = min(number, most) if most else number
-        total += number * tokens / max(documents, 1) / (FASTER * found.speed)
+        total += number * tokens / max(documents, 1) / (FASTER * cost.speed)
     return total

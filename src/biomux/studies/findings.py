@@ -57,15 +57,19 @@ class Found:
     @property
     def failed(self) -> list[Mapping[str, Any]]:
         """Members that failed, or were not tried."""
-        return [one for one in self.manifest["members"] if one["state"] != "done"]
+        return [member for member in self.manifest["members"] if member["state"] != "done"]
 
     def tasks(self) -> list[str]:
         """The tasks that were scored, in the order of the members."""
-        return list(dict.fromkeys(one.task for one in self.scored))
+        return list(dict.fromkeys(scored_member.task for scored_member in self.scored))
 
     def of(self, task: str, system: str, point: str = "") -> dict[int, ScoredMember]:
         """Seed → what a system scored on a task at a point."""
-        return {one.seed: one for one in self.scored if (one.task, one.system, one.point) == (task, system, point)}
+        return {
+            scored_member.seed: scored_member
+            for scored_member in self.scored
+            if (scored_member.task, scored_member.system, scored_member.point) == (task, system, point)
+        }
 
 
 def read(folder: Path) -> Found:
@@ -75,7 +79,12 @@ def read(folder: Path) -> Found:
         manifest = json.loads(path.read_bytes())
         if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
             raise ValueError(f"it is of format {manifest.get('format')!r}, version {manifest.get('version')!r}")
-        scored = [one for member in manifest["members"] if member["state"] == "done" for one in _member(folder, member)]
+        scored = [
+            scored_member
+            for member in manifest["members"]
+            if member["state"] == "done"
+            for scored_member in _member(folder, member)
+        ]
     except FileNotFoundError as error:
         raise ScoreError(
             "BX704",
@@ -85,9 +94,9 @@ def read(folder: Path) -> Found:
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ScoreError("BX705", f"cannot read the study: {error}", where=str(path), hint="run it again") from None
-    found = Found(folder, manifest, tuple(scored))
-    _same_documents(found)
-    return found
+    study = Found(folder, manifest, tuple(scored))
+    _same_documents(study)
+    return study
 
 
 def report(found: Found) -> dict[str, Any]:
@@ -124,18 +133,20 @@ def report(found: Found) -> dict[str, Any]:
     }
 
 
-def _alarm(found: Found, test: Mapping[str, Any]) -> str | None:
+def _alarm(study: Found, test: Mapping[str, Any]) -> str | None:
     """The alarm for a system of several tasks that is significantly worse than one that learned this task alone."""
 
     def alone(system: str) -> bool:
-        members = found.manifest["members"]
+        members = study.manifest["members"]
         return all(
-            len(one["tasks"]) == 1 for one in members if one["system"] == system and test["task"] in one["tasks"]
+            len(member["tasks"]) == 1
+            for member in members
+            if member["system"] == system and test["task"] in member["tasks"]
         )
 
     first, second = test["first"], test["second"]
     lower, higher = (second, first) if test["difference"] < 0 else (first, second)
-    if test["p_holm"] >= found.manifest["alpha"] or alone(lower) or not alone(higher):
+    if test["p_holm"] >= study.manifest["alpha"] or alone(lower) or not alone(higher):
         return None
     at = f" ({test['point']})" if test["point"] else ""
     low, high = sorted((test["first_value"], test["second_value"]))
@@ -173,8 +184,8 @@ def test(
 ) -> tuple[Comparison, str] | None:
     """`second` minus `first` over the seeds that both have, with remarks; None if there are no rows."""
     seeds = [seed for seed in first if seed in second]
-    left, right = ([side[seed].rows for seed in seeds] for side in (first, second))
-    known_left, known_right = [one for one in left if one], [one for one in right if one]
+    first_rows, second_rows = ([side[seed].rows for seed in seeds] for side in (first, second))
+    known_left, known_right = [rows for rows in first_rows if rows], [rows for rows in second_rows if rows]
     if not seeds or len(known_left) < len(seeds) or len(known_right) < len(seeds):
         return None
     uneven = "" if set(first) == set(second) else f"tested on seeds {', '.join(map(str, seeds))} alone, which both have"
@@ -191,8 +202,8 @@ def both(comparison: Comparison) -> float:
 
 def tested(comparison: Comparison) -> dict[str, Any]:
     """A comparison of a second system with a first, as in report.json: `difference` is second minus first."""
-    found = comparison.to_json()
-    return {"second_value": found.pop("first"), "first_value": found.pop("second"), **found}
+    fields = comparison.to_json()
+    return {"second_value": fields.pop("first"), "first_value": fields.pop("second"), **fields}
 
 
 def point_of(member: Mapping[str, Any]) -> str:
@@ -218,57 +229,57 @@ def _value(task: str, point: str, system: str, seeds: Mapping[int, ScoredMember]
     }
 
 
-def _documents(found: Found, task: str) -> dict[str, Any]:
+def _documents(study: Found, task: str) -> dict[str, Any]:
     """What a task was scored on; of several corpora of a grid all are named."""
-    own = {one.sha256: one for one in found.scored if one.task == task}
-    first = next(iter(own.values()))
+    by_checksum = {scored_member.sha256: scored_member for scored_member in study.scored if scored_member.task == task}
+    first = next(iter(by_checksum.values()))
     return {
-        "corpus": "+".join(dict.fromkeys(one.corpus for one in own.values())),
-        "documents": sum(one.documents for one in own.values()),
-        "sha256": first.sha256 if len(own) == 1 else "several",
+        "corpus": "+".join(dict.fromkeys(scored_member.corpus for scored_member in by_checksum.values())),
+        "documents": sum(scored_member.documents for scored_member in by_checksum.values()),
+        "sha256": first.sha256 if len(by_checksum) == 1 else "several",
         "main": first.main,
     }
 
 
-def _axes(found: Found) -> list[str]:
-    return list(dict.fromkeys(name for member in found.manifest["members"] for name in member["point"]))
+def _axes(study: Found) -> list[str]:
+    return list(dict.fromkeys(name for member in study.manifest["members"] for name in member["point"]))
 
 
 def _member(folder: Path, member: Mapping[str, Any]) -> list[ScoredMember]:
     place = folder / member["scored"]
     scores = json.loads((place / "scores.json").read_bytes())
-    found = []
-    for task, one in scores["tasks"].items():
+    scored = []
+    for task, scores_of_task in scores["tasks"].items():
         path = place / f"{task}.rows.json"
         rows = read_rows(json.loads(path.read_bytes())) if path.is_file() else None
-        found.append(
+        scored.append(
             ScoredMember(
                 task,
                 member["system"],
                 point_of(member),
                 member["seed"],
-                one["value"],
-                one["figures"],
-                one["main"],
-                one["corpus"],
-                one["documents"],
-                one["sha256"],
+                scores_of_task["value"],
+                scores_of_task["figures"],
+                scores_of_task["main"],
+                scores_of_task["corpus"],
+                scores_of_task["documents"],
+                scores_of_task["sha256"],
                 rows,
             )
         )
-    return found
+    return scored
 
 
-def _same_documents(found: Found) -> None:
+def _same_documents(study: Found) -> None:
     """Members of one task at one point must have been scored on the same documents."""
     seen: dict[tuple[str, str], ScoredMember] = {}
-    for one in found.scored:
-        other = seen.setdefault((one.task, one.point), one)
-        if other.sha256 != one.sha256:
+    for member in study.scored:
+        first = seen.setdefault((member.task, member.point), member)
+        if first.sha256 != member.sha256:
             raise ScoreError(
                 "BX706",
-                f"{one.system} and {other.system} were scored on different documents",
-                where=f"{found.folder}: task {one.task!r}",
+                f"{member.system} and {first.system} were scored on different documents",
+                where=f"{study.folder}: task {member.task!r}",
                 hint="give tasks that are compared the same corpus, or other names",
             )
 
@@ -276,7 +287,7 @@ def _same_documents(found: Found) -> None:
 def systems_of(values: Sequence[Mapping[str, Any]], task: str) -> dict[str, dict[str, list[float]]]:
     """Point → system → the values of its seeds, of one task."""
     made: dict[str, dict[str, list[float]]] = {}
-    for one in values:
-        if one["task"] == task:
-            made.setdefault(one["point"], {})[one["system"]] = list(one["seeds"].values())
+    for value in values:
+        if value["task"] == task:
+            made.setdefault(value["point"], {})[value["system"]] = list(value["seeds"].values())
     return made

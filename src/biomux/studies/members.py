@@ -82,7 +82,7 @@ def of_study(
     from biomux.studies.schema import StudySystem
 
     systems = study.systems or {study.recipe or study.name: StudySystem()}
-    given = [recipes.parsed(setting) for setting in settings]
+    changes = [recipes.parsed(setting) for setting in settings]
     axes = _labels(study.grid)
     made: dict[str, Member] = {}
     seeds = dict.fromkeys([*study.seeds, *(seed for system in systems.values() for seed in system.seeds or ())])
@@ -93,7 +93,7 @@ def of_study(
             for name, system in systems.items():
                 if seed not in (system.seeds or study.seeds):
                     continue
-                put = {**study.set, **system.set, **chosen, **dict(given), "loop.seed": seed}
+                put = {**study.set, **system.set, **chosen, **dict(changes), "loop.seed": seed}
                 if system.teacher_of is not None:
                     put["teacher.models"] = [system.teacher_of]  # until its run has a name
                 where = f"study {study.name!r} → {name}"
@@ -172,17 +172,17 @@ def _parts(study: Study, system: StudySystem) -> Iterator[tuple[str, str]]:
     if isinstance(source, str):
         yield "", source
         return
-    for one in source:
-        yield Path(one).stem, one
+    for recipe in source:
+        yield Path(recipe).stem, recipe
 
 
 def _recipe(source: str, put: Mapping[str, Any], place: Path | None, *, where: str) -> Recipe:
     beside = place / source if place is not None else None
-    raw, found = recipes.plain(str(beside) if beside is not None and beside.is_file() else source)
+    raw, where_found = recipes.plain(str(beside) if beside is not None and beside.is_file() else source)
     raw = copy.deepcopy(raw)
     for path, value in put.items():
         recipes.put(raw, path, value)
-    return recipes.check(raw, where=f"{where}: {found}")
+    return recipes.check(raw, where=f"{where}: {where_found}")
 
 
 def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where: str) -> Recipe:
@@ -222,24 +222,25 @@ def _columns_exist(member: Member, *, where: str) -> None:
 def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path | None) -> Member:
     """The member with the encoder of another one, which was made before it."""
     system, _, part = origin.partition(".")
-    found = [
-        one
-        for one in made.values()
-        if (one.system, one.point, one.seed) == (system, member.point, member.seed) and part in ("", one.part)
+    origins = [
+        candidate
+        for candidate in made.values()
+        if (candidate.system, candidate.point, candidate.seed) == (system, member.point, member.seed)
+        and part in ("", candidate.part)
     ]
-    if len(found) != 1:
-        known = sorted({f"{one.system}.{one.part}".rstrip(".") for one in made.values()})
+    if len(origins) != 1:
+        known = sorted({f"{candidate.system}.{candidate.part}".rstrip(".") for candidate in made.values()})
         raise RecipeError(
             "BX305",
             f"encoder_of must name exactly one member, got {origin!r}",
             where=f"systems → {member.system} → encoder_of",
             hint=did_you_mean(origin, known),
         )
-    run = str((folder or Path()) / "runs" / found[0].name)
+    run = str((folder or Path()) / "runs" / origins[0].name)
     encoder = member.recipe.model.encoder.model_copy(update={"run": run})
     model = member.recipe.model.model_copy(update={"encoder": encoder})
     recipe = member.recipe.model_copy(update={"model": model})
-    return replace(member, recipe=recipe, after=(found[0].name,))
+    return replace(member, recipe=recipe, after=(origins[0].name,))
 
 
 def _taught(member: Member, system: StudySystem, members: Sequence[Member], folder: Path | None) -> Member:
@@ -247,26 +248,26 @@ def _taught(member: Member, system: StudySystem, members: Sequence[Member], fold
     if system.teacher_of is None:
         return member
     name, _, part = system.teacher_of.partition(".")
-    found = [
-        one
-        for one in members
-        if (one.system, one.point) == (name, member.point)
-        and part in ("", one.part)
-        and (system.teachers == "all-seeds" or one.seed == member.seed)
-        and (not one.part or part or one.part == member.part)
+    teachers = [
+        candidate
+        for candidate in members
+        if (candidate.system, candidate.point) == (name, member.point)
+        and part in ("", candidate.part)
+        and (system.teachers == "all-seeds" or candidate.seed == member.seed)
+        and (not candidate.part or part or candidate.part == member.part)
     ]
-    if not found:
+    if not teachers:
         raise RecipeError(
             "BX305",
             f"teacher_of must name a system that has the same points and parts, got {system.teacher_of!r}",
             where=f"systems → {member.system} → teacher_of",
-            hint=did_you_mean(system.teacher_of, {one.system for one in members}),
+            hint=did_you_mean(system.teacher_of, {candidate.system for candidate in members}),
         )
-    runs = [str((folder or Path()) / "runs" / one.name) for one in found]
+    runs = [str((folder or Path()) / "runs" / candidate.name) for candidate in teachers]
     raw = member.recipe.model_dump(mode="json")
     raw["teacher"] = {**(raw["teacher"] or {}), "models": runs}
     recipe = recipes.check(raw, where=f"systems → {member.system}")
-    return replace(member, recipe=recipe, after=(*member.after, *(one.name for one in found)))
+    return replace(member, recipe=recipe, after=(*member.after, *(candidate.name for candidate in teachers)))
 
 
 def _labels(grid: Iterable[str]) -> list[str]:
@@ -279,8 +280,8 @@ def _labels(grid: Iterable[str]) -> list[str]:
 def _name(system: str, part: str, point: Point, grid: Mapping[str, tuple[Any, ...]], seed: int) -> str:
     pieces = [system, part]
     for (label, value), values in zip(point, grid.values(), strict=True):
-        said = plain(str(value))
-        pieces.append(f"{label}-{said if len(said) <= LONGEST else values.index(value) + 1}")
+        shown = plain(str(value))
+        pieces.append(f"{label}-{shown if len(shown) <= LONGEST else values.index(value) + 1}")
     return ".".join(plain(piece) for piece in [*pieces, f"seed-{seed}"] if piece)
 
 

@@ -84,17 +84,17 @@ def run_study(
                 outcomes[member.name] = _told(folder / "runs" / member.name)
         write_manifest(folder, described, members, outcomes, kind=kind, scoring=scoring)
         for number, member in enumerate(members, 1):
-            said = {"event": "member", "name": member.name, "number": number, "of": len(members)}
+            event = {"event": "member", "name": member.name, "number": number, "of": len(members)}
             if member.name in outcomes:
                 continue
             broken = [name for name in member.after if (needed := outcomes.get(name)) and needed.state == "failed"]
             if broken:
                 outcomes[member.name] = Outcome("failed", f"{broken[0]}, which it needs, failed")
             else:
-                tell({**said, "state": "begun"})
+                tell({**event, "state": "begun"})
                 outcomes[member.name] = _member(member, folder, scoring, keep, directory, listen, report_every)
             outcome = outcomes[member.name]
-            tell({**said, "state": outcome.state, "error": outcome.error, "seconds": outcome.seconds})
+            tell({**event, "state": outcome.state, "error": outcome.error, "seconds": outcome.seconds})
             write_manifest(folder, described, members, outcomes, kind=kind, scoring=scoring)
     return outcomes
 
@@ -157,8 +157,8 @@ def _member(
     except BiomuxError as error:
         return Outcome("failed", str(error), round(time.monotonic() - begun, 1))
     except Exception as error:  # one member's misfortune must not cost the others their night
-        said = " ".join(str(error).split())[:300]
-        return Outcome("failed", f"unexpected {type(error).__name__}: {said}", round(time.monotonic() - begun, 1))
+        reason = " ".join(str(error).split())[:300]
+        return Outcome("failed", f"unexpected {type(error).__name__}: {reason}", round(time.monotonic() - begun, 1))
     if keep != "all":
         for part in ("checkpoints", "cache"):
             shutil.rmtree(place / part, ignore_errors=True)
@@ -182,10 +182,10 @@ def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path
     files = RunFolder(folder)
     recipe = files.recipe
     library = Library(directory, recipe.documents)
-    tasks = {task.name: task for task in (restored(one) for one in files.description["tasks"])}
+    tasks = {task.name: task for task in (restored(described) for described in files.description["tasks"])}
     annotator = None
     (folder / "scored").mkdir(exist_ok=True)
-    found: dict[str, Any] = {}
+    by_task: dict[str, Any] = {}
     place = folder / "scored" / scoring.split
     if place.exists():
         shutil.rmtree(place)
@@ -202,7 +202,7 @@ def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path
             checksum = Checksum()
             for _ in checksum.watch(gold):
                 pass
-            found[name] = {
+            by_task[name] = {
                 "kind": task.kind,
                 "corpus": part.corpus,
                 "main": scores.main,
@@ -221,7 +221,7 @@ def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path
             "biomux": __version__,
             "split": scoring.split,
             "seconds": round(time.monotonic() - begun, 1),
-            "tasks": found,
+            "tasks": by_task,
         }
         (made / "scores.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return content
@@ -237,11 +237,11 @@ def write_manifest(
     scoring: Scoring,
 ) -> None:
     """Write study.json: the members of the study, and how far it is."""
-    told = []
+    members_noted = []
     for member in members:
         outcome = outcomes.get(member.name, Outcome())
         more = {"state": outcome.state, "error": outcome.error, "seconds": outcome.seconds, "tokens": outcome.tokens}
-        told.append({**member.to_json(), **more, "scored": f"runs/{member.name}/scored/{scoring.split}"})
+        members_noted.append({**member.to_json(), **more, "scored": f"runs/{member.name}/scored/{scoring.split}"})
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -252,7 +252,7 @@ def write_manifest(
         "samples": scoring.samples,
         "alpha": scoring.alpha,
         "machine": machine.describe(also=("torch",)),
-        "members": told,
+        "members": members_noted,
     }
     with target(folder / "study.json") as stream:
         stream.write((json.dumps(content, indent=1, default=str) + "\n").encode())
@@ -264,21 +264,22 @@ def events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _scored(member: Member, scoring: Scoring) -> dict[str, tuple[str, TaskSettings]]:
-    return {name: one for name, one in member.scored.items() if scoring.tasks is None or name in scoring.tasks}
+    return {name: scored for name, scored in member.scored.items() if scoring.tasks is None or name in scoring.tasks}
 
 
 def _annotated(documents: Sequence[Document], types: Sequence[str]) -> list[Document]:
     """The documents without what a corpus of these types says nothing about."""
     return [
-        replace(one, spans=tuple(span for span in one.spans if span.type in types), relations=()) for one in documents
+        replace(document, spans=tuple(span for span in document.spans if span.type in types), relations=())
+        for document in documents
     ]
 
 
 def _documents(library: Library, recipe: Recipe, task: TaskSettings, scoring: Scoring) -> Sequence[Document]:
-    found = library.part(task, scoring.split)
+    documents = library.part(task, scoring.split)
     if scoring.split == recipe.development.split:
-        found = found[: recipe.development.limit]
-    return found[: scoring.limit]
+        documents = documents[: recipe.development.limit]
+    return documents[: scoring.limit]
 
 
 def _known(
@@ -288,11 +289,12 @@ def _known(
     path = folder / "predictions" / f"{name}.jsonl"
     if scoring.split != recipe.development.split or not path.is_file():
         return None
-    found = list(formats.read(path))[: len(gold)]
-    same = len(found) == len(gold) and all(
-        left.id == right.id and left.text == right.text for left, right in zip(gold, found, strict=True)
+    predicted = list(formats.read(path))[: len(gold)]
+    same = len(predicted) == len(gold) and all(
+        gold_document.id == predicted_document.id and gold_document.text == predicted_document.text
+        for gold_document, predicted_document in zip(gold, predicted, strict=True)
     )
-    return found if same else None
+    return predicted if same else None
 
 
 def _told(place: Path) -> Outcome:
@@ -310,9 +312,9 @@ def _told(place: Path) -> Outcome:
 def _write_study(folder: Path, described: Mapping[str, Any]) -> None:
     import yaml
 
-    kept = folder / "study.yaml"
-    if kept.is_file():
-        before = yaml.safe_load(kept.read_text(encoding="utf-8"))
+    path = folder / "study.yaml"
+    if path.is_file():
+        before = yaml.safe_load(path.read_text(encoding="utf-8"))
         name = before.get("name") if isinstance(before, dict) else None
         if name != described["name"]:
             raise TrainingError(
@@ -321,7 +323,7 @@ def _write_study(folder: Path, described: Mapping[str, Any]) -> None:
                 where=str(folder),
                 hint="name another folder with -o",
             )
-    with target(kept) as stream:
+    with target(path) as stream:
         stream.write(yaml.safe_dump(dict(described), sort_keys=False, allow_unicode=True).encode())
 
 

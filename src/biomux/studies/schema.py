@@ -138,8 +138,8 @@ def read_transfer(name: str) -> tuple[Transfer, Path | None]:
         text, where=where, what="a transfer study is a mapping with the keys name, recipe, tasks, seeds"
     )
     if "model" in raw:
-        found = recipes.check(raw, where=where)
-        return Transfer(name=f"{found.name}-transfer", recipe=str(path)), None
+        recipe = recipes.check(raw, where=where)
+        return Transfer(name=f"{recipe.name}-transfer", recipe=str(path)), None
     return recipes.checked(Transfer, raw, where=where, hint="see docs/how-to/studies.md"), place
 
 
@@ -158,7 +158,7 @@ def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, 
     return resources.files("biomux.recipes").joinpath(f"{kind}/{name}.yaml").read_text(encoding="utf-8"), name, None
 
 
-def _unknown(name: str, known: list[str], what: str) -> RecipeError:
+def _unknown(name: str, known: list[str], noun: str) -> RecipeError:
     meant = nearest(name, known)
     hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(known)}"
-    return RecipeError("BX303", f"unknown {what} {name!r}", hint=hint)
+    return RecipeError("BX303", f"unknown {noun} {name!r}", hint=hint)

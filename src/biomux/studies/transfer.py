@@ -72,12 +72,12 @@ def report(found: Found, *, map: Mapping[str, Any] | None = None) -> dict[str, A
 
 def advice(tasks: Sequence[str], edges: Sequence[Mapping[str, Any]], *, seeds: int) -> list[str]:
     """What to train together, in plain sentences."""
-    said = []
+    sentences = []
     verdicts = {(edge["source"], edge["target"]): edge for edge in edges}
     for target in tasks:
-        own = [edge for edge in edges if edge["target"] == target]
-        helps = sorted((one for one in own if one["verdict"] == HELPS), key=lambda one: -one["gain"])
-        hurts = sorted((one for one in own if one["verdict"] == HURTS), key=lambda one: one["gain"])
+        incoming = [edge for edge in edges if edge["target"] == target]
+        helps = sorted((edge for edge in incoming if edge["verdict"] == HELPS), key=lambda edge: -edge["gain"])
+        hurts = sorted((edge for edge in incoming if edge["verdict"] == HURTS), key=lambda edge: edge["gain"])
         parts = []
         if helps:
             parts.append(f"gets better with {_listed(helps)}")
@@ -90,22 +90,22 @@ def advice(tasks: Sequence[str], edges: Sequence[Mapping[str, Any]], *, seeds: i
             if not hurts
             else ""
         )
-        said.append(f"{target} {' and '.join(parts) or none}.")
+        sentences.append(f"{target} {' and '.join(parts) or none}.")
     groups = together(tasks, verdicts)
     several = [group for group in groups if len(group) > 1]
-    said += [f"Train together: {', '.join(group)}." for group in several]
+    sentences += [f"Train together: {', '.join(group)}." for group in several]
     alone = [group[0] for group in groups if len(group) == 1]
     if alone and several:
-        said.append(f"There is no evidence for adding {', '.join(alone)} to them.")
+        sentences.append(f"There is no evidence for adding {', '.join(alone)} to them.")
     if not several:
-        said.append(
+        sentences.append(
             "No two tasks were shown to help each other: one model for all saves time, but no gain in accuracy was shown."
         )
-    said.append(
+    sentences.append(
         "Only pairs were trained: what three tasks do together may differ."
         + (" Only one seed was used: small gains may differ with another." if seeds < 2 else "")
     )
-    return said
+    return sentences
 
 
 def together(tasks: Sequence[str], edges: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[list[str]]:
@@ -149,8 +149,8 @@ def _single(name: str, kind: str, seeds: Mapping[int, ScoredMember]) -> dict[str
         "kind": kind,
         "corpus": first.corpus,
         "main": first.main,
-        "value": _mean(one.value for one in seeds.values()),
-        "seeds": {str(seed): one.value for seed, one in seeds.items()},
+        "value": _mean(member.value for member in seeds.values()),
+        "seeds": {str(seed): member.value for seed, member in seeds.items()},
         "documents": first.documents,
     }
 
@@ -160,5 +160,5 @@ def _listed(edges: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _mean(values: Any) -> float:
-    kept = list(values)
-    return float(sum(kept) / len(kept))
+    numbers = list(values)
+    return float(sum(numbers) / len(numbers))
