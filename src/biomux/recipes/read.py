@@ -138,11 +138,13 @@ def parsed(setting: str) -> tuple[str, Any]:
 
 
 def put(raw: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value at a path such as `loop.epochs`; parts that are not there yet are made."""
+    """Put a value at a path such as `loop.epochs`; parts that are not there yet, or null, are made."""
     *parents, last = path.split(".")
     place = raw
     for parent in parents:
-        place = place.setdefault(parent, {})
+        if place.get(parent) is None:
+            place[parent] = {}
+        place = place[parent]
         if not isinstance(place, dict):
             raise RecipeError("BX304", f"cannot set {path!r}: {parent!r} has no keys", where="--set")
     place[last] = value
