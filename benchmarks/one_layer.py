@@ -3,7 +3,7 @@
     python -m benchmarks.one_layer --corpora DIR
 
 "By score" is how Biomux 0.1.0 chose between types that overlap: the highest score, whichever head it came from, and no threshold. "By standing" is
-`biomux.engine.entity_types.one_layer` over the entities above the bundle's thresholds. A corpus's types are called by their plain names; what the layer has of other types is left out, but
+`biomux.engine.overlaps.one_layer` over the entities above the bundle's thresholds. A corpus's types are called by their plain names; what the layer has of other types is left out, but
 has taken its place. "cancer" counts as "disease" where a corpus has diseases only. The included bundle has learned the development parts, but for BioRED's, on which no head was trained.
 """
 
@@ -19,13 +19,14 @@ import biomux
 from benchmarks.contest import Table
 from biomux.corpora import corpus
 from biomux.engine import entity_types as types
-from biomux.engine.entity_types import Merge, Standing
+from biomux.engine.overlaps import Standing, flat, one_layer
 from biomux.scoring.spans import score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from biomux.document import Document, Span
+    from biomux.engine.entity_types import Merge
 
 CORPORA = ("bionlp13cg", "bc5cdr", "craft", "jnlpba", "bionlp11id", "bionlp13pc", "biored")
 BIORED = {
@@ -48,7 +49,7 @@ def layers(spans: Sequence[Span], merges: Mapping[str, Merge]) -> dict[str, list
     standings = {name: Standing(rule.level, rule.curve, at) for at, (name, rule) in enumerate(merges.items())}
     offered = [span for span in spans if merges[span.type].threshold is not None]
     kept = types.above(offered, {name: rule.threshold or 0.0 for name, rule in merges.items()})
-    return {"by score": types.flat(spans), "by standing": types.one_layer(kept, lambda span: standings[span.type])}
+    return {"by score": flat(spans), "by standing": one_layer(kept, lambda span: standings[span.type])}
 
 
 def judged(gold: Document, layer: Sequence[Span], wanted: set[str]) -> Document:

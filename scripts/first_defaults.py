@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from biomux.engine.bundle import verify
-from biomux.engine.entity_types import DIGITS
+from biomux.engine.overlaps import DIGITS
 
 LEVELS = {"anatomy": 1}
 MOVED, HOME = "process", "cellular component"

@@ -38,7 +38,8 @@ ANNOTATE = (
     Step(7, "engine/parallel.py", "runs the graph, a batch on each core: one encoder, all heads"),
     Step(6, "tasks/task.py", "decodes what they say: a tag for each word, then entities"),
     Step(6, "engine/query.py", "keeps the types and scores that were asked for"),
-    Step(7, "engine/entity_types.py", "merges heads, and resolves overlaps"),
+    Step(7, "engine/entity_types.py", "merges heads into the types that users know"),
+    Step(8, "engine/overlaps.py", "decides which of two overlapping entities stays"),
 )
 
 TRAIN = (

@@ -245,7 +245,7 @@ def test_a_run_that_ended_when_its_output_was_in_place_is_resumed(
         raise Stopped
 
     with monkeypatch.context() as patched:
-        patched.setattr("biomux.annotate.job.finish", killed)
+        patched.setattr("biomux.annotate.resume.finish", killed)
         with pytest.raises(Stopped):
             annotate(source, tmp_path / target, format=format)
     assert (tmp_path / target).exists()

@@ -14,18 +14,8 @@ from hypothesis import strategies as st
 from biomux.document import Span
 from biomux.engine import entity_types
 from biomux.engine.bundle import heads
-from biomux.engine.entity_types import (
-    Merge,
-    Standing,
-    above,
-    flat,
-    merge,
-    one_layer,
-    parse,
-    probability,
-    rounded,
-    threshold_for,
-)
+from biomux.engine.entity_types import Merge, above, merge, parse, rounded, threshold_for
+from biomux.engine.overlaps import Standing, flat, one_layer, probability
 from biomux.errors import BundleError, UsageError
 from biomux.tasks.tagging import Tagging
 

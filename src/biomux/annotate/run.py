@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biomux import formats
-from biomux.annotate import job, store, stretches
+from biomux.annotate import job, resume, store, stretches
 from biomux.annotate.cutting import Reached, cut_inputs
 from biomux.annotate.inputs import is_text
 from biomux.annotate.parts import CHARACTERS, Failures
@@ -48,7 +48,7 @@ class Step:
 
 def settled(settings: Settings, goal: Goal, *, restart: bool = False, overwrite: bool = False) -> Settings:
     """The settings with the runtime by name: of the run that is to be resumed, else as asked for."""
-    begun = None if restart or (overwrite and goal.manifest.is_file()) else job.begun_with(goal)
+    begun = None if restart or (overwrite and goal.manifest.is_file()) else resume.begun_with(goal)
     named = settings.runtime != "auto"
     same_runtime = settings if named or begun is None else replace(settings, runtime=begun)
     if begun is not None and goal.manifest.is_file():
@@ -104,12 +104,12 @@ def run(
     found_stretches = inputs.stretches()
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     described = job.describe(inputs, settings, goal, part_size=part_size, stretches=len(found_stretches))
-    with job.opened(goal, described, restart=restart, overwrite=overwrite) as needed:
+    with resume.opened(goal, described, restart=restart, overwrite=overwrite) as needed:
         if not needed:
             try:
-                return JobTally.of_json(job.noted(goal.manifest, "tally")["tally"])
+                return JobTally.of_json(resume.noted(goal.manifest, "tally")["tally"])
             except (TypeError, KeyError):
-                raise job.damaged(goal.manifest) from None
+                raise resume.damaged(goal.manifest) from None
         work = Work(
             folder=str(goal.path if goal.parts else goal.work),
             notes=str(goal.work),
@@ -199,7 +199,7 @@ def _finish(whole: list[Done], goal: Goal, described: dict[str, object], on_loss
             way_out = f"all is annotated and kept: biomux convert '{goal.work}/part-*.jsonl' TARGET writes it elsewhere"
             hint = f"{error.hint}; {way_out}" if error.hint else way_out
             raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
-    job.finish(goal, described, tally=tally.to_json(), parts=listed)
+    resume.finish(goal, described, tally=tally.to_json(), parts=listed)
     return tally
 
 
@@ -215,7 +215,7 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
         assert writer is not None
         with folder_target(goal.path, overwrite=True, ours=formats.get(goal.format).files) as folder:
             writer(documents(), folder, on_loss=on_loss)
-            job.finishing(goal, folder)
+            resume.finishing(goal, folder)
         return
     joined = goal.work / "whole" / goal.path.name
     store.make_folder(joined.parent, parents=False)
@@ -226,7 +226,7 @@ def _join(files: list[Path], goal: Goal, on_loss: Callable[[Loss], None]) -> Non
                     shutil.copyfileobj(part, stream, 1 << 20)
         else:
             write(documents(), stream, format=goal.format, on_loss=on_loss)
-    job.finishing(goal, joined)
+    resume.finishing(goal, joined)
     store.move(joined, goal.path)
 
 

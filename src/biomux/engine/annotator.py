@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Range, Span
-    from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.entity_types import Merge
+    from biomux.engine.overlaps import Curve
     from biomux.engine.query import ResolvedQuery
     from biomux.engine.session import Session
     from biomux.tasks.examples import ModelInput
@@ -146,7 +147,7 @@ class Annotator:
         each type; without it each type has the bundle's own, and 0 gives everything. `precision` takes thresholds from the bundle's calibration.
         Types that were never right on development data are left out unless they are named, or everything is asked for. `consistent` lets the occurrences of a name within
         a document vote (`engine.consistency`): plain types do unless everything or a precision is asked for, heads' own types only if it is True. `abbreviations` carries a long form's types to its short
-        form; `resolve` then leaves one layer over all types (`engine.entity_types.one_layer`). A document's own relations are left out with the spans that they link.
+        form; `resolve` then leaves one layer over all types (`engine.overlaps.one_layer`). A document's own relations are left out with the spans that they link.
 
         `tasks` says what is found: "entities", "relations" (with the entities that they link), "classes" (of documents and sentences), "pairs", "questions", or names of heads that do not tag. By default it
         is all that the model has and that needs no second text; entities alone if `heads` are named. Thresholds and `precision` are for relation types and classes too. With `keep_entities`

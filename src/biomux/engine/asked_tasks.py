@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from biomux.document import Label, Relation
-from biomux.engine import entity_types as plain
+from biomux.engine import overlaps
 from biomux.engine.query import NEVER, default_floors, is_everything, must_be_share
 from biomux.errors import AnnotateError, UsageError, did_you_mean
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from biomux.document import Answer, Document, Question
-    from biomux.engine.entity_types import Curve, Source
+    from biomux.engine.entity_types import Source
+    from biomux.engine.overlaps import Curve
     from biomux.engine.query import Query
     from biomux.tasks.task import Task
 
@@ -114,7 +115,9 @@ class AskedTasks:
         for answer, name in answers:
             if answer.head not in heads:
                 chosen.append(answer)
-            elif answer.score is None or round(answer.score, plain.DIGITS) >= self._threshold(answer.head or "", name):
+            elif answer.score is None or round(answer.score, overlaps.DIGITS) >= self._threshold(
+                answer.head or "", name
+            ):
                 chosen.append(_rounded(answer))
         return chosen
 
@@ -124,8 +127,8 @@ class AskedTasks:
             score = answer.score or 0.0
             if answer.head not in heads:
                 yield answer
-            elif round(score, plain.DIGITS) >= self._threshold(answer.head or "", ""):
-                yield replace(answer, score=round(score, plain.DIGITS))
+            elif round(score, overlaps.DIGITS) >= self._threshold(answer.head or "", ""):
+                yield replace(answer, score=round(score, overlaps.DIGITS))
 
     def _threshold(self, head: str, name: str) -> float:
         return max((self.floors or {}).get((head, name), 0.0), (self.thresholds or {}).get(name, self.default))
@@ -281,9 +284,9 @@ def _by_precision(
 
 
 def _rounded(answer: _Said) -> _Said:
-    score = None if answer.score is None else round(answer.score, plain.DIGITS)
+    score = None if answer.score is None else round(answer.score, overlaps.DIGITS)
     if isinstance(answer, Label) and answer.value is not None:
-        return replace(answer, score=score, value=round(answer.value, plain.DIGITS))
+        return replace(answer, score=score, value=round(answer.value, overlaps.DIGITS))
     return replace(answer, score=score)
 
 

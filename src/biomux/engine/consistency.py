@@ -18,7 +18,7 @@ from bisect import bisect_left, bisect_right, insort
 from typing import TYPE_CHECKING
 
 from biomux.document import Span
-from biomux.engine.entity_types import DIGITS, in_order
+from biomux.engine.overlaps import DIGITS, in_order
 from biomux.text.abbreviations import occurrences
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ one layer:
     primary    those of the first head that is listed; the others are left out
     vote:k     mentions that at least k heads agree on to the character; the score is the k-th highest of theirs
 
-Within a plain type mentions do not overlap: of two that do, `flat` keeps the better. Mentions of different types may overlap, unless
+Within a plain type mentions do not overlap: of two that do, `flat` (in `overlaps`) keeps the better. Mentions of different types may overlap, unless
 `one_layer` is asked to resolve them: scores of different types do not mean the same, so the types' standings decide. A type's "level" (0 unless given) says
 that it gives way to types of lower levels; "threshold" is the score from which on its mentions are given out by default, null for a type that was never
 right on development data and is given out only if it is asked for. All functions here are pure. A threshold has the same effect before a rule as after it.
@@ -17,27 +17,21 @@ right on development data and is given out only if it is asked for. All function
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Span
+from biomux.engine.overlaps import DIGITS, Curve, flat, in_order, rank
 from biomux.errors import BundleError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 Source = tuple[str, str]
 """A head, and a type of that head."""
 
-Curve = tuple[tuple[float, float], ...]
-"""Thresholds, rising, and the precision that development data had from each on."""
-
 HIGHEST_LEVEL = 9
-
-DIGITS = 4
-"""Digits of a score. Fewer than the arithmetic has, so that files are small and the last bits of a sum are not shown as knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +62,6 @@ class Merge:
         return tuple(dict.fromkeys(head for head, _ in self.used))
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What decides between mentions of different types that overlap: a type's level, its calibration, its place in the table of types."""
-
-    level: int = 0
-    curve: Curve = ()
-    place: int = 0
-
-
 def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]:
     """The rules of a bundle's `types.json`, checked against the heads and types that the bundle has."""
     available = set(known)
@@ -86,11 +71,12 @@ def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]
 def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
     """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it.
 
-    >>> from biomux.document import Span
-    >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
-    >>> gene = Merge("gene", (("bc2gm", "GENE"), ("jnlpba", "protein")))
-    >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
-    [('gene', 0.9, 'jnlpba')]
+        >>> from biomux.document import Span
+    from biomux.engine.overlaps import DIGITS, Curve, rank, flat, in_order
+        >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
+        >>> gene = Merge("gene", (("bc2gm", "GENE"), ("jnlpba", "protein")))
+        >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
+        [('gene', 0.9, 'jnlpba')]
     """
     by_source: dict[Source, list[Span]] = {}
     for span in spans:
@@ -105,74 +91,6 @@ def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
 def above(spans: Iterable[Span], thresholds: Mapping[str, float], *, default: float = 0.0) -> list[Span]:
     """The mentions whose score is at least their type's threshold. Those without a score stay."""
     return [span for span in spans if span.score is None or span.score >= thresholds.get(span.type, default)]
-
-
-def flat(spans: Iterable[Span]) -> list[Span]:
-    """One layer without overlaps: the surest mention first, then the longer, the leftmost, the first by type and head's name.
-
-    A mention that overlaps one already taken is left out.
-
-    >>> from biomux.document import Span
-    >>> [(span.start, span.end) for span in flat([Span(0, 9, "a", score=0.5), Span(4, 6, "b", score=0.8), Span(9, 12, "a")])]
-    [(4, 6), (9, 12)]
-    """
-    return _first_come(sorted(spans, key=_rank))
-
-
-def _first_come(spans: Iterable[Span]) -> list[Span]:
-    """The mentions that overlap none before them, in order."""
-    taken: list[tuple[int, int]] = []
-    chosen: list[Span] = []
-    for span in spans:
-        place = bisect_left(taken, (span.start, span.end))
-        before = place > 0 and taken[place - 1][1] > span.start
-        after = place < len(taken) and taken[place][0] < span.end
-        if not (before or after):
-            insort(taken, (span.start, span.end))
-            chosen.append(span)
-    return in_order(chosen)
-
-
-def one_layer(spans: Iterable[Span], standings: Callable[[Span], Standing]) -> list[Span]:
-    """One layer over several types, without overlaps: the lowest level first, then the most probable to be right, then the longer, the leftmost, the
-    type that stands first in the table.
-
-    >>> from biomux.document import Span
-    >>> types = {"cancer": Standing(curve=((0.1, 0.8), (0.6, 0.95))), "anatomy": Standing(level=1, curve=((0.1, 0.8), (0.9, 0.95)))}
-    >>> said = [Span(0, 13, "cancer", score=0.7), Span(0, 13, "anatomy", score=0.9), Span(20, 25, "anatomy", score=0.2)]
-    >>> [(span.start, span.type) for span in one_layer(said, lambda span: types[span.type])]
-    [(0, 'cancer'), (20, 'anatomy')]
-    """
-
-    def rank(span: Span) -> tuple[int, float, int, int, int, str, str]:
-        standing = standings(span)
-        chance = 1.0 if span.score is None else probability(span.score, standing.curve)
-        place = standing.place, span.type, span.head or ""
-        return (standing.level, -chance, span.start - span.end, span.start, *place)
-
-    return _first_come(sorted(spans, key=rank))
-
-
-def probability(score: float, curve: Curve) -> float:
-    """How precise a type was on development data from a score on; between the points of its curve, and below the first, by straight lines.
-
-    Of a type without a curve half the score: it was rarely found, or never right.
-
-    >>> [round(probability(score, ((0.2, 0.6), (0.6, 0.8))), 2) for score in (0.1, 0.2, 0.4, 0.9)]
-    [0.3, 0.6, 0.7, 0.8]
-    """
-    if not curve:
-        return round(score / 2, DIGITS)
-    place = bisect_right(curve, (score, 1.0))
-    if place == len(curve):
-        return curve[-1][1]
-    (below, low), (above, high) = curve[place - 1] if place else (0.0, 0.0), curve[place]
-    return round(low + (high - low) * (score - below) / (above - below), DIGITS)
-
-
-def in_order(spans: Iterable[Span]) -> list[Span]:
-    """The mentions as a document lists them: by start, end, type and head."""
-    return sorted(spans, key=lambda span: (span.start, span.end, span.type, span.head or ""))
 
 
 def rounded(spans: Iterable[Span]) -> list[Span]:
@@ -215,14 +133,10 @@ def _copy(span: Span, type_: str, score: float | None) -> Span:
     return Span(span.start, span.end, type_, score, span.head, span.identifiers, span.fragments, span.id, span.extra)
 
 
-def _rank(span: Span) -> tuple[float, int, int, str, str]:
-    return (-1.0 if span.score is None else -span.score, span.start - span.end, span.start, span.type, span.head or "")
-
-
 def _agreed(spans: Sequence[Span], least: int) -> list[Span]:
     """Each place once: with its surest head, and the score at which `least` heads agree."""
     places: dict[tuple[int, int], dict[str, Span]] = {}
-    for span in sorted(spans, key=_rank):
+    for span in sorted(spans, key=rank):
         places.setdefault((span.start, span.end), {}).setdefault(span.head or "", span)
     agreed = []
     for by_head in places.values():

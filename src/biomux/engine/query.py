@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine import consistency
+from biomux.engine import consistency, overlaps
 from biomux.engine import entity_types as plain
-from biomux.engine.entity_types import Standing
+from biomux.engine.overlaps import Standing
 from biomux.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from biomux.document import Range, Span
     from biomux.engine.asked_tasks import AskedTasks
-    from biomux.engine.entity_types import Curve, Merge, Source
+    from biomux.engine.entity_types import Merge, Source
+    from biomux.engine.overlaps import Curve
     from biomux.tasks.task import SpanTask
 
 NEVER = 2.0
@@ -103,7 +104,7 @@ class ResolvedQuery:
             entities = consistency.agreed(text, read, entities, self._threshold, by_head=self.merges is None)
         if self.merges is None:
             entities = self._above_floors(entities)
-        return plain.in_order(plain.above(entities, self.thresholds, default=self.default))
+        return overlaps.in_order(plain.above(entities, self.thresholds, default=self.default))
 
     def _above_floors(self, spans: list[Span]) -> list[Span]:
         if not self.floors:
@@ -115,7 +116,7 @@ class ResolvedQuery:
 
     def final(self, spans: Iterable[Span]) -> list[Span]:
         """The layers as they are given out: as they stand, or resolved to one."""
-        return plain.one_layer(spans, self._standing) if self.resolve else plain.in_order(spans)
+        return overlaps.one_layer(spans, self._standing) if self.resolve else overlaps.in_order(spans)
 
     def _standing(self, span: Span) -> Standing:
         return self.standings.get(("" if self.merges is not None else span.head or "", span.type), UNKNOWN)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
-    from biomux.engine.entity_types import Curve
+    from biomux.engine.overlaps import Curve
     from biomux.tasks.examples import Unit
     from biomux.tasks.tagging import Tagging
     from biomux.tasks.task import Task

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
-    from biomux.engine.entity_types import Curve
+    from biomux.engine.overlaps import Curve
     from biomux.recipes.schema import Recipe
     from biomux.scoring.document_rows import Rows
     from biomux.tasks.task import Task

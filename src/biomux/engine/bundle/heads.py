@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from biomux.engine.bundle.onnx_check import GraphFacts, PairFacts
-    from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.entity_types import Merge
+    from biomux.engine.overlaps import Curve
     from biomux.tasks.task import SpanTask, Task
 
 MOST_HEADS = 256

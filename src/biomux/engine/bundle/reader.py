@@ -37,8 +37,9 @@ from biomux.tasks.task import finds_spans
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from biomux.engine.entity_types import Curve, Merge
+    from biomux.engine.entity_types import Merge
     from biomux.engine.graph_session import Place
+    from biomux.engine.overlaps import Curve
     from biomux.engine.packing import Specials
     from biomux.engine.word_vectors import WordTables
     from biomux.tasks.task import SpanTask, Task
