@@ -72,7 +72,6 @@ def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
     """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it.
 
         >>> from biomux.document import Span
-    from biomux.engine.overlaps import DIGITS, Curve, rank, flat, in_order
         >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
         >>> gene = Merge("gene", (("bc2gm", "GENE"), ("jnlpba", "protein")))
         >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
