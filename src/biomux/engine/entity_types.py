@@ -71,11 +71,11 @@ def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]
 def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
     """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it.
 
-        >>> from biomux.document import Span
-        >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
-        >>> gene = Merge("gene", (("bc2gm", "GENE"), ("jnlpba", "protein")))
-        >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
-        [('gene', 0.9, 'jnlpba')]
+    >>> from biomux.document import Span
+    >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
+    >>> gene = Merge("gene", (("bc2gm", "GENE"), ("jnlpba", "protein")))
+    >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
+    [('gene', 0.9, 'jnlpba')]
     """
     by_source: dict[Source, list[Span]] = {}
     for span in spans:
