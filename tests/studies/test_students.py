@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+CORPORA = {"drugs": "bc5cdr", "genes": "bc2gm"}
+
+
 def test_students_learn_from_the_teacher_of_their_seed_or_from_all(tmp_path: Path) -> None:
     directory = invented.corpora(tmp_path / "corpora", number=16)
-    recipe = invented.recipe(regime={"kind": "random-task"}, loop={"epochs": 1})
+    tasks = {
+        name: {"corpus": corpus, "train": ["train", "devel"]} for name, corpus in CORPORA.items()
+    }  # as paper E does
+    recipe = invented.recipe(tasks=tasks, regime={"kind": "random-task"}, loop={"epochs": 1})
     (tmp_path / "mtm.yaml").write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     shipped = read_study("e/students")[0]
     chosen = ("stm", "mtm", "student-alpha-0", "student-alpha-1", "ensemble-alpha-0", "ensemble-alpha-1")
@@ -41,6 +47,9 @@ def test_students_learn_from_the_teacher_of_their_seed_or_from_all(tmp_path: Pat
     outcomes = run_study(described, members, folder, kind="study", scoring=study.score, directory=directory)
     assert {one.state for one in outcomes.values()} == {"done"}, outcomes
     assert len(outcomes) == 2 * (5 * 2 + 1)
+    alone = [member for member in members if member.system != "mtm"]
+    assert {member.recipe.hold_out for member in alone} == {("bc5cdr", "bc2gm")}
+    assert {member.recipe.hold_out_parts for member in alone} == {("test",)}  # what the model of all leaves out
     found = findings.report(findings.read(folder))
     assert {one["system"] for one in found["values"]} == set(chosen)
 

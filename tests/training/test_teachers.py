@@ -245,6 +245,22 @@ def test_a_teacher_that_has_read_what_the_student_holds_out_is_refused(directory
     run.start(_student(tmp_path / "careful", loop={"epochs": 1}), tmp_path / "run", directory=directory)
 
 
+def test_development_parts_that_are_trained_on_need_not_be_held_out(directory: Path, tmp_path: Path) -> None:
+    tasks = {
+        "drugs": {"corpus": "bc5cdr", "train": ["train", "devel"]},
+        "genes": {"corpus": "bc2gm", "train": ["train", "devel"]},
+    }
+    run.start(invented.recipe(tasks=tasks, loop={"epochs": 1}), tmp_path / "teacher", directory=directory)
+    changes: dict[str, Any] = {"loop": {"epochs": 1}}
+    student = _student(tmp_path / "teacher", **changes)
+    student = student.model_copy(
+        update={"tasks": {"ner": student.tasks["ner"].model_copy(update={"train": ("train", "devel")})}}
+    )
+    with pytest.raises(TrainingError, match="did not hold out bc2gm devel, bc5cdr devel"):
+        run.start(student, tmp_path / "run", directory=directory)
+    run.start(student.model_copy(update={"hold_out_parts": ("test",)}), tmp_path / "run", directory=directory)
+
+
 def test_a_bundle_teaches_only_if_asked_to_without_a_check(tmp_path: Path, directory: Path) -> None:
     import tiny
 

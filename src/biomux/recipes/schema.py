@@ -390,7 +390,7 @@ class Recipe(Section):
     in one layer without overlaps (`biomux annotate --resolve`): types of a lower level come first, 0 is that of all which are not named.
 
     A task that is null is left out. `hold_out` names further corpora: what stands in their development and test parts is not trained on either, so that a baseline leaves out
-    what the system beside it leaves out.
+    what the system beside it leaves out; `hold_out_parts` [test] leaves out the test parts alone, where the development parts are trained on.
     """
 
     name: str
@@ -400,6 +400,7 @@ class Recipe(Section):
     leaks: Literal["filter", "report", "ignore"] = "filter"
     documents: Annotated[int, Field(ge=1)] | None = None
     hold_out: tuple[str, ...] = ()
+    hold_out_parts: Annotated[tuple[Literal["devel", "test"], ...], Field(min_length=1)] = ("devel", "test")
     tasks: Annotated[dict[TaskName, TaskSettings], Field(min_length=1)]
     model: ModelPart
     regime: Regime = Regime()

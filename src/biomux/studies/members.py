@@ -185,6 +185,11 @@ def _recipe(source: str, put: Mapping[str, Any], place: Path | None, *, where: s
     return recipes.check(raw, where=f"{where}: {where_found}")
 
 
+def _parts_held(recipe: Recipe) -> tuple[str, ...]:
+    """The parts that all of a recipe's models hold out of every corpus: not the development parts, where all tasks are trained on them."""
+    return tuple(part for part in ("devel", "test") if any(part not in task.train for task in recipe.tasks.values()))
+
+
 def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where: str) -> Recipe:
     """The recipe with these tasks alone. An auxiliary task without the task that it is derived from makes its own examples."""
     tasks = {name: recipe.tasks[name] for name in names}
@@ -203,8 +208,11 @@ def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where:
             where=where,
             hint="set regime.kind=mixed",
         )
+    parts = tuple(part for part in recipe.hold_out_parts if part in _parts_held(recipe)) or ("test",)
     regime = recipe.regime.model_copy(update={"settings": settings})
-    changed = recipe.model_copy(update={"tasks": tasks, "regime": regime, "types": {}, "hold_out": held})
+    changed = recipe.model_copy(
+        update={"tasks": tasks, "regime": regime, "types": {}, "hold_out": held, "hold_out_parts": parts}
+    )
     return recipes.check(changed.model_dump(mode="json"), where=where)
 
 

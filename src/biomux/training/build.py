@@ -290,7 +290,7 @@ def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
     own = {one.partition("[")[0] for task in recipe.tasks.values() for one in (task.corpus, *task.also)}
     for corpus in recipe.hold_out:
         if corpus not in own:
-            for split in ("devel", "test"):
+            for split in recipe.hold_out_parts:
                 held[f"{corpus}/{split}"] = library.part(TaskPart(corpus=corpus), split)
     return held
 

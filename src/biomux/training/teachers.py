@@ -188,7 +188,7 @@ def held_out(recipe: Recipe) -> Held:
         if split not in task.train
     }
     if recipe.leaks == "filter":
-        return frozenset(own | {(corpus, split) for corpus in recipe.hold_out for split in ("devel", "test")})
+        return frozenset(own | {(corpus, part) for corpus in recipe.hold_out for part in recipe.hold_out_parts})
     # Without the filter a part may stand in another corpus that is trained on.
     return frozenset(own if len({name for task in recipe.tasks.values() for name in corpora_of(task)}) == 1 else ())
 
