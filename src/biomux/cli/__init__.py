@@ -207,10 +207,12 @@ def _needed(error: Exception) -> str | None:
         return None
     if command is None or getattr(getattr(error, "param", None), "param_type_name", None) != "argument":
         return None
-    given = [
-        str(one.metavar or one.name) for one in command.params if one.param_type_name == "argument" and one.required
+    required = [
+        str(parameter.metavar or parameter.name)
+        for parameter in command.params
+        if parameter.param_type_name == "argument" and parameter.required
     ]
-    names = " ".join(given).replace("...", "").split()
+    names = " ".join(required).replace("...", "").split()
     return f"missing arguments: {' and '.join(names)} are required" if len(names) > 1 else None
 
 

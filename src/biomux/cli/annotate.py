@@ -224,8 +224,8 @@ def command(
             asked = "--workers" if workers > 1 else "--on"
             raise UsageError("BX001", f"{asked} needs an output file or folder", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
-        found = Inputs(inputs, reads=reads, texts=as_text)
-        failed = stream(found, settings, way=way, threads=threads, on_error=on_error)
+        read_inputs = Inputs(inputs, reads=reads, texts=as_text)
+        failed = stream(read_inputs, settings, way=way, threads=threads, on_error=on_error)
     if failed:
         raise typer.Exit(FAILED)
 

@@ -90,12 +90,12 @@ def command(
     if target is not None:
         must_be_new(target, overwrite=overwrite)
     failures = Failures(on_error)
-    given = Inputs(inputs, reads=read_as(from_, text, id, option), texts=as_text, on_error=failures)
-    total = given.size()
+    read_inputs = Inputs(inputs, reads=read_as(from_, text, id, option), texts=as_text, on_error=failures)
+    total = read_inputs.size()
     annotator = _annotator(model, threads, runtime)
-    answers, read = _asked(annotator, question, given, n, names(heads), threshold, failures, total)
+    answers, read = _asked(annotator, question, read_inputs, n, names(heads), threshold, failures, total)
     _write(answers, way, target)
-    report_unread(given)
+    report_unread(read_inputs)
     note(f"{count_of(len(answers), 'answer')} from {count_of(read, 'document')}")
     if failures.count:
         note(f"failed: {count_of(failures.count, 'document or file', 'documents or files')}")
@@ -145,7 +145,7 @@ def _asked(
             read += 1
             shown.reach(inputs.done if total else read)
 
-        found = questions.find(
+        answers = questions.find(
             annotator,
             question,
             inputs.documents(),
@@ -155,7 +155,7 @@ def _asked(
             on_error=lambda _, error: failures(error),
             on_document=count,
         )
-    return found, read
+    return answers, read
 
 
 def _write(answers: list[FoundAnswer], way: str, target: Path | None) -> None:

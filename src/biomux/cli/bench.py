@@ -81,9 +81,9 @@ def _documents(path: Path | None) -> tuple[list[Document], str]:
         return bench.sample(), "sentences of our own"
     from biomux import formats
 
-    found = [document for document in formats.read(path) if document.text.strip()]
-    if not found:
+    documents = [document for document in formats.read(path) if document.text.strip()]
+    if not documents:
         raise UsageError(
             "BX001", "cannot measure: the file has no text", where=str(path), hint="name a file with documents"
         )
-    return found, path.name
+    return documents, path.name

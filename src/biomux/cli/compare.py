@@ -124,10 +124,10 @@ def command(
     how: dict[str, Any] = {"matching": matching, "metric": metric, "samples": samples, "seed": seed, "alpha": alpha}
     with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         result = compare.compare_systems(systems, **how)
-        found = contrasts(systems, alone, **how)
-        told = {**result.to_json(), **({"baselines": [one.to_json() for one in found]} if alone else {})}
+        drops = contrasts(systems, alone, **how)
+        report = {**result.to_json(), **({"baselines": [drop.to_json() for drop in drops]} if alone else {})}
         if place is not None:
-            content = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+            content = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
             (place / "comparison.json").write_text(content, encoding="utf-8")
             if result.ranking:
                 from biomux.report.rank_diagram import rank_diagram
@@ -135,21 +135,21 @@ def command(
                 picture = rank_diagram(result.ranking, test=bars.value, title=title)
                 (place / "ranks.svg").write_text(picture, encoding="utf-8")
     if as_json:
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(json.dumps(report, ensure_ascii=False, indent=2))
     else:
         _show(result)
-        if found:
+        if drops:
             print()
-            table(*contrast_table(found), title="together against alone")
-            print(contrast_line(found))
+            table(*contrast_table(drops), title="together against alone")
+            print(contrast_line(drops))
     for remark in result.remarks:
         note(remark)
-    for one in found:
-        if one.alarm:
-            note(f"alarm: {one.sentence()}")
+    for drop in drops:
+        if drop.alarm:
+            note(f"alarm: {drop.sentence()}")
 
 
-def _case(given: list[str], text: str, as_json: bool) -> None:
+def _case(models: list[str], text: str, as_json: bool) -> None:
     """Show what models find in one text."""
     import json
 
@@ -159,21 +159,25 @@ def _case(given: list[str], text: str, as_json: bool) -> None:
     from biomux.evaluation.case_study import case_study
     from biomux.evaluation.compare import argument_of
 
-    named = {label or Path(path).name: path for label, path in map(argument_of, given)}
-    if len(named) < 2 or len(named) < len(given):
+    named = {label or Path(path).name: path for label, path in map(argument_of, models)}
+    if len(named) < 2 or len(named) < len(models):
         raise UsageError(
             "BX001",
             "--text needs at least two models with different names",
             hint="name runs or bundles, as LABEL=PATH where their names are equal",
         )
-    found = case_study({name: biomux.load(path) for name, path in named.items()}, text)
+    mentions = case_study({name: biomux.load(path) for name, path in named.items()}, text)
     if as_json:
-        print(json.dumps({"text": text, "mentions": [one.to_json() for one in found]}, ensure_ascii=False, indent=2))
+        print(
+            json.dumps(
+                {"text": text, "mentions": [mention.to_json() for mention in mentions]}, ensure_ascii=False, indent=2
+            )
+        )
         return
     rows = [
-        [one.text, one.type, f"{one.start}-{one.end}"]
-        + ["" if score is None else f"{score:.3f}" for score in one.scores.values()]
-        for one in found
+        [mention.text, mention.type, f"{mention.start}-{mention.end}"]
+        + ["" if score is None else f"{score:.3f}" for score in mention.scores.values()]
+        for mention in mentions
     ]
     table(["mention", "type", "place", *named], rows, title=text)
 
@@ -197,16 +201,16 @@ def _show(result: ComparisonResult) -> None:
         table(*difference_table(result), title="by documents")
         print(difference_line(result))
     if result.ranking:
-        found = result.ranking
+        ranking = result.ranking
         print()
         print(
-            f"Friedman: chi2 = {found.statistic:.2f}, p = {found.p:.2g}, {len(found.systems)} systems, {found.corpora} corpora"
+            f"Friedman: chi2 = {ranking.statistic:.2f}, p = {ranking.p:.2g}, {len(ranking.systems)} systems, {ranking.corpora} corpora"
         )
-        if not found.significant:
+        if not ranking.significant:
             print("no significant difference between the systems: do not interpret the ranks below")
-        table(*rank_table(found), title="average ranks")
-        print(f"critical difference (Nemenyi, {found.alpha:g}): {found.critical_difference:.3f}")
-        print(rank_line(result, found))
+        table(*rank_table(ranking), title="average ranks")
+        print(f"critical difference (Nemenyi, {ranking.alpha:g}): {ranking.critical_difference:.3f}")
+        print(rank_line(result, ranking))
         print()
-        table(*pair_table(found), title="pairs")
-        print(rank_line(result, found))
+        table(*pair_table(ranking), title="pairs")
+        print(rank_line(result, ranking))

@@ -166,10 +166,10 @@ def command(
         skips.report(skipped)
 
 
-def _renamed(given: list[str] | None) -> dict[str, str]:
+def _renamed(options: list[str] | None) -> dict[str, str]:
     """Old names of types, and new ones."""
     made: dict[str, str] = {}
-    for part in ",".join(given or ()).split(","):
+    for part in ",".join(options or ()).split(","):
         old, equals, new = (piece.strip() for piece in part.partition("="))
         if part.strip() and not (old and equals and new):
             raise UsageError("BX001", f"--rename needs an old and a new name, got {part!r}", hint="write OLD=NEW")
@@ -203,12 +203,12 @@ def _all_into_one(
     wheres: list[str], goal: str, chosen: Format, reading: CountingReader, losses: Losses, *, overwrite: bool
 ) -> None:
     def documents() -> Iterator[Document]:
-        for _, source, found in reading.sources(wheres):
+        for _, source, source_format in reading.sources(wheres):
             if goal != "-" and Path(goal).is_file() and Path(source.name).exists() and Path(goal).samefile(source.name):
                 raise UsageError(
                     "BX001", "cannot write to a file that is also a source", where=goal, hint="name another target"
                 )
-            yield from reading.documents(source, found)
+            yield from reading.documents(source, source_format)
 
     if chosen.write is None:
         assert chosen.write_folder is not None
@@ -227,9 +227,9 @@ def _each_its_own(
     assert chosen.write is not None
     taken: dict[Path, str] = {}
     empty = 0
-    for where, source, found in reading.sources(wheres):
+    for where, source, source_format in reading.sources(wheres):
         try:
-            path = folder / _relative(where, source, found, chosen)
+            path = folder / _relative(where, source, source_format, chosen)
         except FormatError as error:
             reading.on_error(error)
             continue
@@ -239,7 +239,7 @@ def _each_its_own(
                 f"{taken[path]!r} and {source.name!r} would both become {str(path)!r}",
                 hint="convert them into different folders",
             )
-        documents = reading.documents(source, found)
+        documents = reading.documents(source, source_format)
         first = next(documents, None)
         if first is None:
             empty += 1
@@ -253,7 +253,7 @@ def _each_its_own(
         note(f"{_counted(empty, 'file')} without documents: nothing was written for them")
 
 
-def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path:
+def _relative(where: str, source: Source, source_format: Format, chosen: Format) -> Path:
     """Where in the target folder a source's file goes: its path below what was asked for, with the target's suffix."""
     if where == "-":
         return Path("stdin" + chosen.suffixes[0])
@@ -270,7 +270,7 @@ def _relative(where: str, source: Source, found: Format, chosen: Format) -> Path
         path = f"{path.removesuffix('.gz').rpartition('.')[0]}/{member}"
     packed = ".gz" if path.endswith(".gz") else ""
     path = path.removesuffix(".gz")
-    suffix = max((s for s in found.suffixes if path.endswith(s)), key=len, default=PurePosixPath(path).suffix)
+    suffix = max((s for s in source_format.suffixes if path.endswith(s)), key=len, default=PurePosixPath(path).suffix)
     return Path(path.removesuffix(suffix) + chosen.suffixes[0] + packed)
 
 
@@ -284,8 +284,8 @@ def _root(where: str) -> Path:
     return path
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @contextmanager

@@ -56,12 +56,12 @@ def list_(
     from biomux.corpora import catalogue
 
     cards = list(catalogue.cards())
-    found = [card for card in cards if task is None or task in card.tasks]
-    if not found:
+    shown = [card for card in cards if task is None or task in card.tasks]
+    if not shown:
         tasks = sorted({name for card in cards for name in card.tasks})
         raise UsageError("BX001", f"no corpus has the task {task!r}", hint=did_you_mean(task, tasks))
     if as_json:
-        _print_json([{"name": card.name, "title": card.title, "tasks": card.tasks, **_access(card)} for card in found])
+        _print_json([{"name": card.name, "title": card.title, "tasks": card.tasks, **_access(card)} for card in shown])
         return
     rows = [
         (
@@ -71,7 +71,7 @@ def list_(
             " / ".join(_size(card, split) for split in ("train", "devel", "test")),
             "on application" if card.credentialed else "open",
         )
-        for card in found
+        for card in shown
     ]
     table(["name", "title", "tasks", "train / devel / test", "access"], rows)
 
@@ -131,14 +131,14 @@ def stats(
     from biomux.corpora.stats import count
 
     chosen = corpus.get(name, directory=corpora)
-    found = {}
+    by_split = {}
     with progress(f"counting {name}") as bar:
         for part in split or chosen.splits:
-            found[part] = count(_ticking(chosen.documents(part), bar))
+            by_split[part] = count(_ticking(chosen.documents(part), bar))
     if as_json:
-        _print_json({part: counts.model_dump(mode="json", exclude_none=True) for part, counts in found.items()})
+        _print_json({part: counts.model_dump(mode="json", exclude_none=True) for part, counts in by_split.items()})
         return
-    _counts_table(found)
+    _counts_table(by_split)
 
 
 @app.command("fetch")
@@ -173,24 +173,25 @@ def fetch(
         rows = [(item.place, state, item.url or item.where) for item, state in zip(items, states, strict=True)]
         table(["file", "state", "from"], rows)
         return
-    left = [item for item in items if not item.present and (item.url or not item.file.optional)]
+    missing = [item for item in items if not item.present and (item.url or not item.file.optional)]
     try:
         for item in items:
-            if item.url and item in left:
+            if item.url and item in missing:
                 with progress(item.file.path, total=item.file.bytes, unit="bytes") as bar:
                     fetching.download(item, on_bytes=bar.advance)
-                left.remove(item)
-            if item not in left:
+                missing.remove(item)
+            if item not in missing:
                 print(f"{item.place}: {'is there' if item.present else 'fetched'}")
     finally:
-        if left:
+        if missing:
             table(
-                ["get by hand", "put it at (plain or gzipped)"], [(item.url or item.where, item.place) for item in left]
+                ["get by hand", "put it at (plain or gzipped)"],
+                [(item.url or item.where, item.place) for item in missing],
             )
-    if left:
+    if missing:
         raise CorpusError(
             "BX208",
-            f"cannot download {len(left)} files: they have no direct address",
+            f"cannot download {len(missing)} files: they have no direct address",
             hint="get them by hand as listed above",
         )
 
@@ -268,9 +269,9 @@ def _check_own(path: str, *, as_json: bool) -> None:
     from biomux.corpora.survey import survey
 
     card = own.card(own.of_argument(path))
-    found = Corpus(card, Path())
-    parts = {split: list(found.documents(split)) for split in found.splits}
-    notes = [f"{split}: {_origin(card, split)}" for split in found.splits]
+    corpus_read = Corpus(card, Path())
+    parts = {split: list(corpus_read.documents(split)) for split in corpus_read.splits}
+    notes = [f"{split}: {_origin(card, split)}" for split in corpus_read.splits]
     seen = survey(parts, notes=[*notes, *card.notes])
     if as_json:
         _print_json(seen.to_json())

@@ -120,7 +120,7 @@ def command(
         raise UsageError(
             "BX001", "cannot use --notes without --card: they are written into the model card", hint="add --card"
         )
-    said = notes.read_text(encoding="utf-8", errors="replace") if notes is not None else ""
+    observations = notes.read_text(encoding="utf-8", errors="replace") if notes is not None else ""
     folder = find(model)
     if card:
         cards.check(folder)
@@ -140,17 +140,17 @@ def command(
         with_cross=cross,
         known=annotator.types,
     )
-    for one in planned:
-        if one.plain and not types and not map_:
-            shared = ",".join(one.plain)
+    for column in planned:
+        if column.plain and not types and not map_:
+            shared = ",".join(column.plain)
             note(
-                f"no head was trained on {one.called}: types with the same names are compared, as with --types {shared}"
+                f"no head was trained on {column.called}: types with the same names are compared, as with --types {shared}"
             )
-    for name in dict.fromkeys(one.called for one in planned if split is None and one.split == columns.WHOLE):
+    for name in dict.fromkeys(column.called for column in planned if split is None and column.split == columns.WHOLE):
         note(f"{name} has no test part: all of its documents are scored")
     with folder_target(output, overwrite=overwrite, ours=score_folder.FILES) if output else nullcontext() as place:
         with progress("scoring", total=_documents(planned, limit)) as bar:
-            found = list(
+            scored = list(
                 evaluate.evaluate(
                     annotator,
                     planned,
@@ -165,12 +165,12 @@ def command(
                 )
             )
         content = score_folder.to_json(
-            output.name if output else folder.resolve().name, found, model=folder.resolve().name
+            output.name if output else folder.resolve().name, scored, model=folder.resolve().name
         )
         if place is not None:
             score_folder.write_scores(place, content)
     if card:
-        cards.put(folder, content, notes=said)
+        cards.put(folder, content, notes=observations)
     show(content, errors=errors, as_json=as_json)
 
 
@@ -180,13 +180,13 @@ def _documents(planned: Sequence[Column], limit: int | None) -> int | None:
 
     total = 0
     # Heads that do not tag read their documents by themselves.
-    read = {(one.base, one.split, () if one.tags else one.heads) for one in planned}
+    read = {(column.base, column.split, () if column.tags else column.heads) for column in planned}
     for base, split, _ in read:
         if own.of_spec(base) is not None:
             return None
         for part in split.split("+"):
-            found = catalogue.card(base).splits.get(part)
-            if found is None or found.counts.documents is None:
+            stated = catalogue.card(base).splits.get(part)
+            if stated is None or stated.counts.documents is None:
                 return None
-            total += min(found.counts.documents, limit or found.counts.documents)
+            total += min(stated.counts.documents, limit or stated.counts.documents)
     return total

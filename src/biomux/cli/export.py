@@ -122,16 +122,16 @@ def _types(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(
             "BX001", f"not valid YAML: {' '.join(str(error).split())}", where=str(path), hint="check the indentation"
         ) from None
-    usable = isinstance(found, dict) and all(
+    usable = isinstance(content, dict) and all(
         isinstance(entry, dict)
         and isinstance(entry.get("sources"), list)
         and all(isinstance(source, list) and len(source) == 2 for source in entry["sources"])
-        for entry in found.values()
+        for entry in content.values()
     )
     if not usable:
         raise UsageError(
@@ -140,4 +140,4 @@ def _types(path: Path) -> dict[str, Any]:
             where=str(path),
             hint="write name: {sources: [[head, type]]}",
         )
-    return {str(name): entry for name, entry in found.items()}
+    return {str(name): entry for name, entry in content.items()}

@@ -19,6 +19,6 @@ def command() -> None:
 
     rows = []
     for name in formats.names():
-        found = formats.get(name)
-        rows.append((name, found.title, found.ways, " ".join(found.suffixes), ", ".join(sorted(found.holds))))
+        format_ = formats.get(name)
+        rows.append((name, format_.title, format_.ways, " ".join(format_.suffixes), ", ".join(sorted(format_.holds))))
     table(["name", "title", "ways", "suffixes", "holds"], rows)

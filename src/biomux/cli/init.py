@@ -50,19 +50,19 @@ def command(
     from biomux.formats import must_be_new, target
     from biomux.recipes import initial
 
-    found = initial.read(data, name=name, test=test)
-    place = output or Path(f"{found.name}.yaml")
+    data_read = initial.read(data, name=name, test=test)
+    place = output or Path(f"{data_read.name}.yaml")
     must_be_new(place, overwrite=overwrite)
-    print(found.survey)
-    for said in found.notes:
-        note(said)
-    text, recipe = written(found, encoder, place=place)
+    print(data_read.survey)
+    for line in data_read.notes:
+        note(line)
+    text, recipe = written(data_read, encoder, place=place)
     if estimate and (time := _estimated(recipe)):
         note(f"estimated: {time}")
-        text = written(found, encoder, seconds=time, place=place)[0]
+        text = written(data_read, encoder, seconds=time, place=place)[0]
     with target(place) as stream:
         stream.write(text.encode())
-    kinds = [f"{task} ({part['kind']})" for task, part in found.tasks.items()]
+    kinds = [f"{task} ({part['kind']})" for task, part in data_read.tasks.items()]
     note(f"{place}: {', '.join(kinds)}")
     note(f"next: biomux train {place}")
 
@@ -92,5 +92,5 @@ def _estimated(recipe: Recipe) -> str | None:
         from biomux.training.time_estimate import estimate
     except ModuleNotFoundError:
         return None
-    found = estimate(recipe, measure=3.0)
-    return f"at most {duration(found.seconds + found.scoring)} ({found.speed:,.0f} tokens a second)"
+    cost = estimate(recipe, measure=3.0)
+    return f"at most {duration(cost.seconds + cost.scoring)} ({cost.speed:,.0f} tokens a second)"

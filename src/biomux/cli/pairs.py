@@ -111,12 +111,12 @@ def command(
     from biomux.engine.query import Query
 
     reads = PairReadAs.of(read_as(from_, None, id, option), text=text, pair=pair)
-    given = PairInputs(inputs, reads=reads)
+    read_inputs = PairInputs(inputs, reads=reads)
     query = Query(tasks=of_group(PAIRS, names(heads)), threshold=thresholds(threshold))
     settings = Settings(bundle=model, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         failed = job(
-            given,
+            read_inputs,
             settings,
             goal=goal(output, _format(output, format), query=query),
             shape=(workers, threads, 1_000_000),
@@ -127,7 +127,7 @@ def command(
         if workers > 1:
             raise UsageError("BX001", "--workers needs an output file or folder", hint="name one with -o")
         way = FORMATS[format] if format else "terminal" if sys.stdout.isatty() else "jsonl"
-        failed = stream(given, settings, way=way, threads=threads, on_error=on_error, terminal=_terminal)
+        failed = stream(read_inputs, settings, way=way, threads=threads, on_error=on_error, terminal=_terminal)
     if failed:
         raise typer.Exit(FAILED)
 

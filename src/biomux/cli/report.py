@@ -56,11 +56,11 @@ def command(
     from biomux.report import report
 
     with folder_target(output, overwrite=overwrite, ours=report.FILES) as place:
-        page, found = report.make(
+        page, drops = report.make(
             given, baselines=baseline or [], title=title, examples=examples, samples=samples, seed=seed, alpha=alpha
         )
         report.write(page, place)
-    for one in found:
-        if one.alarm:
-            note(f"alarm: {one.sentence()}")
+    for drop in drops:
+        if drop.alarm:
+            note(f"alarm: {drop.sentence()}")
     print(output / "report.html")

@@ -34,27 +34,27 @@ def command(
         raise UsageError(
             "BX002", "no such folder", where=str(folder), hint="name a folder of runs, or train a recipe first"
         )
-    found = sorted(map(describe, run_folders(folder)), key=_rank)
+    listed = sorted(map(describe, run_folders(folder)), key=_rank)
     if as_json:
-        for one in found:
-            print(json.dumps(one, ensure_ascii=False))
+        for run in listed:
+            print(json.dumps(run, ensure_ascii=False))
         return
-    tasks = list(dict.fromkeys(name for one in found for name in one["scores"]))
+    tasks = list(dict.fromkeys(name for run in listed for name in run["scores"]))
     shown = tasks if len(tasks) <= SHOWN else []
-    guessed = any(one["perplexity"] for one in found)
+    guessed = any(run["perplexity"] for run in listed)
     rows = [
         [
-            one["run"],
-            one["recipe"],
-            one["state"],
-            _percent(one["best"]),
-            *(_percent(one["scores"].get(name)) for name in shown),
-            *([_perplexity(one["perplexity"])] if guessed else []),
-            f"{one['step']:,}/{one['steps']:,}" if one["steps"] else "",
-            duration(one["seconds"]),
-            f"{one['tokens']:,}",
+            run["run"],
+            run["recipe"],
+            run["state"],
+            _percent(run["best"]),
+            *(_percent(run["scores"].get(name)) for name in shown),
+            *([_perplexity(run["perplexity"])] if guessed else []),
+            f"{run['step']:,}/{run['steps']:,}" if run["steps"] else "",
+            duration(run["seconds"]),
+            f"{run['tokens']:,}",
         ]
-        for one in found
+        for run in listed
     ]
     header = ["run", "recipe", "state", "best", *shown, *(["perplexity"] if guessed else [])]
     table([*header, "steps", "time", "tokens"], rows)
@@ -79,8 +79,8 @@ def _is_run(folder: Path) -> bool:
 
 def _rank(run: dict[str, Any]) -> tuple[bool, float, str]:
     """By score, the highest first; then runs of pre-training by perplexity, the lowest first."""
-    found = run["perplexity"]
-    return run["kind"] == "pretrain", found.get("best", 1e9) if found else -(run["best"] or 0), run["run"]
+    perplexity = run["perplexity"]
+    return run["kind"] == "pretrain", perplexity.get("best", 1e9) if perplexity else -(run["best"] or 0), run["run"]
 
 
 def describe(folder: Path) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def describe(folder: Path) -> dict[str, Any]:
     for event in events:
         if event.get("event") in ("step", "end"):
             last |= event
-    told = run.scores.get("tasks")
-    tasks = {task: _main(figures) for task, figures in told.items()} if isinstance(told, dict) else {}
+    task_scores = run.scores.get("tasks")
+    tasks = {task: _main(figures) for task, figures in task_scores.items()} if isinstance(task_scores, dict) else {}
     best = _number(last.get("best"), -1.0)
     if run.pretraining:
         best = -1.0  # the loop's own score is the inverse of the perplexity, no share of anything
@@ -119,12 +119,13 @@ def describe(folder: Path) -> dict[str, Any]:
     }
 
 
-def _added(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
+def _added(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
     """What `biomux train --with` says of the heads that it added; the scores are of the way that was taken."""
-    heads = found.get("heads")
+    heads = content.get("heads")
     heads = heads if isinstance(heads, dict) else {}
     taken = {
-        name: _number((one.get("development_f1") or {}).get(one.get("taken")), None) for name, one in heads.items()
+        name: _number((head_scores.get("development_f1") or {}).get(head_scores.get("taken")), None)
+        for name, head_scores in heads.items()
     }
     scores = {name: value for name, value in taken.items() if value is not None}
     return {
@@ -137,7 +138,7 @@ def _added(folder: Path, found: dict[str, Any]) -> dict[str, Any]:
         "perplexity": {},
         "step": 0,
         "steps": 0,
-        "seconds": round(_number(found.get("seconds"), 0.0), 1),
+        "seconds": round(_number(content.get("seconds"), 0.0), 1),
         "tokens": 0,
         "machine": {},
     }
@@ -158,8 +159,8 @@ def _state(folder: Path, events: list[dict[str, Any]]) -> str:
 def _main(figures: Any) -> float | None:
     if not isinstance(figures, dict):
         return None
-    found: float | None = _number(figures.get(str(figures.get("main", "f1"))), None)
-    return found
+    figure: float | None = _number(figures.get(str(figures.get("main", "f1"))), None)
+    return figure
 
 
 def _number(value: Any, otherwise: Any) -> Any:
@@ -167,8 +168,8 @@ def _number(value: Any, otherwise: Any) -> Any:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
-def _perplexity(found: dict[str, float]) -> str:
-    return " → ".join(f"{found[what]:.2f}" for what in ("before", "best") if what in found)
+def _perplexity(perplexity: dict[str, float]) -> str:
+    return " → ".join(f"{perplexity[key]:.2f}" for key in ("before", "best") if key in perplexity)
 
 
 def _percent(value: float | None) -> str:

@@ -139,13 +139,13 @@ def command(
     listening = server.bind(settings)
     try:
         if not _is_loopback(host):
-            said = "anyone who reaches it can use the service" if api_key_file is None else "keys travel unencrypted"
-            note(f"listening beyond this machine: {said}; put it behind a proxy with TLS")
+            warning = "anyone who reaches it can use the service" if api_key_file is None else "keys travel unencrypted"
+            note(f"listening beyond this machine: {warning}; put it behind a proxy with TLS")
         if workers == 1:
             server.run(settings, listening, on_start=lambda service: _tell(listening, service.model.version))
         else:
-            found = reader.read(load.find(settings.bundle))
-            _tell(listening, f"{found.folder.resolve().name}, {workers} workers")
+            read_bundle = reader.read(load.find(settings.bundle))
+            _tell(listening, f"{read_bundle.folder.resolve().name}, {workers} workers")
             Workers(settings, listening).run()
     finally:
         listening.close()
@@ -174,9 +174,9 @@ def _settings(**fields: Any) -> Settings:
     return Settings(**fields)
 
 
-def _tell(listening: socket.socket, what: str) -> None:
+def _tell(listening: socket.socket, served: str) -> None:
     host, port = listening.getsockname()[:2]
-    note(f"serving {what} at http://{f'[{host}]' if ':' in host else host}:{port}/ (stop with Ctrl-C)")
+    note(f"serving {served} at http://{f'[{host}]' if ':' in host else host}:{port}/ (stop with Ctrl-C)")
 
 
 def _is_loopback(host: str) -> bool:

@@ -49,7 +49,9 @@ def command(
     chosen, place = read_study(study)
     changes: dict[str, Any] = {"seeds": study_output.chosen_seeds(seeds, chosen.seeds, quick=quick)}
     if quick:
-        changes["systems"] = {name: one.model_copy(update={"seeds": None}) for name, one in chosen.systems.items()}
+        changes["systems"] = {
+            name: system.model_copy(update={"seeds": None}) for name, system in chosen.systems.items()
+        }
     chosen = chosen.model_copy(update=changes)
     options = study_output.StudyOptions(output, settings or [], split, corpora, quick, dry_run)
     finished = study_output.run_or_plan(

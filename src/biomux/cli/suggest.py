@@ -73,7 +73,7 @@ def command(
         raise UsageError("BX001", "cannot use both --heads and --types", hint="give one of them")
     annotator = biomux.load(model)
     doubting = heads_of_types(annotator, names(types) or ()) if types else names(heads)
-    known = {squeezed(one.text) for place in without or () for one in formats.read(place)}
+    known = {squeezed(document.text) for place in without or () for document in formats.read(place)}
     with progress("reading") as bar:
 
         def documents() -> Iterator[Document]:
@@ -83,18 +83,20 @@ def command(
                     if squeezed(document.text) not in known:
                         yield replace(document, spans=(), relations=())
 
-        found = suggest(annotator, documents(), number=number, heads=doubting)
-    rows = [(one.document.id, round(one.unsure, 4), ", ".join(one.words)) for one in found]
+        suggestions = suggest(annotator, documents(), number=number, heads=doubting)
+    rows = [
+        (suggestion.document.id, round(suggestion.unsure, 4), ", ".join(suggestion.words)) for suggestion in suggestions
+    ]
     if output is None:
         table(["document", "unsure", "least sure of"], rows)
         return
-    made: list[Document] = [one.document for one in found]
+    made: list[Document] = [suggestion.document for suggestion in suggestions]
     if not bare:
         made = list(annotator.annotate(made, heads=names(heads), types=names(types)))
     tally = formats.LossTally()
     formats.write(made, output, format=chosen.name, on_loss=tally)
     for line in tally.lines():
         note(f"{output} does not hold: {line}")
-    what, verb = ("document", "is") if len(made) == 1 else ("documents", "are")
+    noun, verb = ("document", "is") if len(made) == 1 else ("documents", "are")
     few = f", which {verb} all that {verb} new and not the same" if len(made) < number else ""
-    note(f"{output}: {len(made):,} {what} as {chosen.name}{few}")
+    note(f"{output}: {len(made):,} {noun} as {chosen.name}{few}")

@@ -71,30 +71,30 @@ def map_command(
 
     vectors: dict[str, Any] = {}
     folders = [_trained(run, settings or [], quick, corpora) for run in runs]
-    found = gathered(folders, corpora, examples, keep=vectors)
+    content = gathered(folders, corpora, examples, keep=vectors)
     with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         if place is not None:
             from biomux.report.transfer_page import map_section
 
-            section = map_section(found)
+            section = map_section(content)
             picture: Any = section.blocks[0]
-            (place / "map.json").write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            (place / "map.json").write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             (place / "task-map.svg").write_text(picture.svg, encoding="utf-8")
             np.save(place / "vectors.npy", np.stack(list(vectors.values())))
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=2))
+        print(json.dumps(content, ensure_ascii=False, indent=2))
         return
-    names = list(found["points"])
+    names = list(content["points"])
     rows = [
-        [name, found["kinds"][name], *(f"{value:.3f}" for value in found["points"][name])]
-        + [f"{found['similarity'][name][other]:.3f}" for other in names]
+        [name, content["kinds"][name], *(f"{value:.3f}" for value in content["points"][name])]
+        + [f"{content['similarity'][name][column]:.3f}" for column in names]
         for name in names
     ]
     table(["task", "kind", "x", "y", *names], rows, title="tasks: place on the map, and cosine with each other")
-    print(found["method"])
+    print(content["method"])
 
 
-def _trained(given: str, settings: list[str], quick: bool, corpora: Path | None) -> Path:
+def _trained(source: str, settings: list[str], quick: bool, corpora: Path | None) -> Path:
     """The folder of a run; of a recipe, the one that it is trained into."""
     from biomux.cli.ui.display import note
     from biomux.cli.ui.training_output import followed, needs_torch
@@ -102,12 +102,12 @@ def _trained(given: str, settings: list[str], quick: bool, corpora: Path | None)
     from biomux.recipes import quick as quickly
     from biomux.recipes import read as recipes
 
-    folder = Path(given)
+    folder = Path(source)
     if folder.is_dir():
         if settings or quick:
-            raise UsageError("BX001", "--set and --quick are for recipes, not for runs", where=given)
+            raise UsageError("BX001", "--set and --quick are for recipes, not for runs", where=source)
         return folder
-    recipe = recipes.read(given, settings=settings)
+    recipe = recipes.read(source, settings=settings)
     with needs_torch():
         from biomux.training import run as runs
         from biomux.training.encoders.availability import at_hand
@@ -133,22 +133,25 @@ def gathered(
 
     with needs_torch():
         from biomux.training import task_embeddings
-    found = []
+    vectors_of_runs = []
     with progress("tasks", total=len(runs), unit="runs") as bar:
         for run in runs:
             made = task_embeddings.of_run_tasks(run, directory=corpora, examples=examples)
-            found += [(run, vector) for vector in made]
+            vectors_of_runs += [(run, vector) for vector in made]
             bar.advance(1)
-    names = [vector.task for _, vector in found]
-    labels = [vector.task if names.count(vector.task) == 1 else f"{vector.task} ({run.name})" for run, vector in found]
-    if len({vector.values.shape for _, vector in found}) > 1:
+    names = [vector.task for _, vector in vectors_of_runs]
+    labels = [
+        vector.task if names.count(vector.task) == 1 else f"{vector.task} ({run.name})"
+        for run, vector in vectors_of_runs
+    ]
+    if len({vector.values.shape for _, vector in vectors_of_runs}) > 1:
         raise UsageError(
             "BX001", "cannot compare runs with different encoders", hint="name runs that started from the same encoder"
         )
-    values = {label: vector.values for label, (_, vector) in zip(labels, found, strict=True)}
+    values = {label: vector.values for label, (_, vector) in zip(labels, vectors_of_runs, strict=True)}
     if keep is not None:
         keep.update(values)
-    kinds = {label: vector.kind for label, (_, vector) in zip(labels, found, strict=True)}
-    most = max((vector.examples for _, vector in found), default=0)
+    kinds = {label: vector.kind for label, (_, vector) in zip(labels, vectors_of_runs, strict=True)}
+    most = max((vector.examples for _, vector in vectors_of_runs), default=0)
     method = task_embeddings.METHOD.format(examples=f"at most {most}")
     return project(list(values), np.stack(list(values.values())), kinds=kinds, method=method)

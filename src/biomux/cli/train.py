@@ -93,7 +93,7 @@ def command(
     """
     with needs_torch():
         from biomux.training import run as runs
-    given = settings or []
+    changes = settings or []
     if (way is not None or tolerance is not None) and onto is None:
         raise UsageError("BX001", "cannot use --way or --tolerance without --with", hint="name a bundle with --with")
     if tolerance is not None and way not in ("light", "best"):
@@ -109,11 +109,11 @@ def command(
                 "cannot use --resume, --dry-run or --tensorboard with --with",
                 hint="leave them out; to resume, give biomux train --resume RUN alone",
             )
-        _add(recipe, run, given, quick, corpora, onto, way or "frozen", tolerance)
+        _add(recipe, run, changes, quick, corpora, onto, way or "frozen", tolerance)
         return
-    if resume and _resume_adding(Path(recipe), run, given, quick, corpora):
+    if resume and _resume_adding(Path(recipe), run, changes, quick, corpora):
         return
-    folder, chosen = _resumed(Path(recipe), run, given, quick) if resume else _started(recipe, run, given, quick)
+    folder, chosen = _resumed(Path(recipe), run, changes, quick) if resume else _started(recipe, run, changes, quick)
     if dry_run:
         _plan(chosen, corpora)
         return
@@ -190,21 +190,21 @@ def _added(asked: Asked, folder: Path) -> None:
             note(line)
 
     try:
-        found = added_run.start(asked, folder, listen=say)
+        added = added_run.start(asked, folder, listen=say)
     except (KeyboardInterrupt, SystemExit):
         if added_run.begun(folder) is not None:
             note(f"stopped; resume with: biomux train --resume {folder}")
         raise
     rows = [
-        (head, WAYS[way], round(100 * f1, 2), "taken" if way == found.taken[head] else "")
-        for head, ways in found.scores.items()
+        (head, WAYS[way], round(100 * f1, 2), "taken" if way == added.taken[head] else "")
+        for head, ways in added.scores.items()
         for way, f1 in ways.items()
     ]
     table(["head", "way", "development F1", ""], rows)
-    for head, outcome in found.light.items():
+    for head, outcome in added.light.items():
         note(f"{head}: {outcome}")
-    note(f"done in {duration(found.seconds)}: biomux annotate … --model {found.bundle}")
-    print(found.bundle)
+    note(f"done in {duration(added.seconds)}: biomux annotate … --model {added.bundle}")
+    print(added.bundle)
 
 
 def _started(name: str, run: Path | None, settings: list[str], quick: bool) -> tuple[Path, Recipe]:
@@ -234,32 +234,32 @@ def _plan(recipe: Recipe, corpora: Path | None) -> None:
 
     from biomux.training.time_estimate import estimate
 
-    found = estimate(recipe, directory=corpora)
+    cost = estimate(recipe, directory=corpora)
     print(yaml.safe_dump(recipe.model_dump(mode="json", exclude_defaults=True), sort_keys=False, allow_unicode=True))
-    reasons = sorted({reason for counts in found.counts.values() for reason in counts} - {"documents", "sentences"})
+    reasons = sorted({reason for counts in cost.counts.values() for reason in counts} - {"documents", "sentences"})
     columns = ["task", "documents", "sentences", "examples", "tokens", *reasons]
     rows = [
         [
             name,
             counts["documents"],
             counts["sentences"],
-            *found.sizes.get(name, (0, 0)),
-            *(counts[one] for one in reasons),
+            *cost.sizes.get(name, (0, 0)),
+            *(counts[reason_] for reason_ in reasons),
         ]
-        for name, counts in found.counts.items()
+        for name, counts in cost.counts.items()
     ]
     table(columns, rows, title="training examples, and mentions that cannot be learned as annotated")
-    print(f"\nleaks: {found.leaks or 'not looked for'}\n")
+    print(f"\nleaks: {cost.leaks or 'not looked for'}\n")
     table(
         ["epoch", "steps", "tokens"],
-        [[number, *epoch] for number, epoch in enumerate(found.epochs, 1)],
+        [[number, *epoch] for number, epoch in enumerate(cost.epochs, 1)],
         title="epochs",
     )
-    print(f"\nparameters: {found.parameters:,}, of which {found.moving:,} move")
+    print(f"\nparameters: {cost.parameters:,}, of which {cost.moving:,} move")
     print(
-        f"measured: {found.speed:,.0f} tokens a second over {found.measured:,} tokens; development documents: {found.development:,}"
+        f"measured: {cost.speed:,.0f} tokens a second over {cost.measured:,} tokens; development documents: {cost.development:,}"
     )
-    print(f"estimated time: {duration(found.seconds)} of training and about {duration(found.scoring)} of scoring")
+    print(f"estimated time: {duration(cost.seconds)} of training and about {duration(cost.scoring)} of scoring")
 
 
 def _every() -> float:

@@ -54,7 +54,7 @@ def stream(
     written = None if way in ("terminal", "plain") else formats.get(way)
     chunk = 20_000 if way in ("terminal", "plain") else None
     annotator = settings.annotator(threads=threads, chunk=chunk)
-    found = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
+    annotated_documents = settings.annotate(annotator, inputs.documents(), on_error=lambda _, error: failures(error))
     query = settings.query
     if query.precision is not None and query.types is None:
         imprecise = annotator.imprecise(query.precision, heads=query.heads, tasks=query.tasks)
@@ -63,7 +63,7 @@ def stream(
     begun = time.perf_counter()
 
     def annotated() -> Iterator[Document]:
-        for document in found:
+        for document in annotated_documents:
             if written and (refused := formats.refusal([document], written)):
                 failures(refused)
                 continue
@@ -111,17 +111,17 @@ def job(
     _report_imprecise(settings.left_out(), settings.query.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
     failures = Failures(on_error)
-    kept = words = 0
+    done_before = words = 0
     begun = time.perf_counter()
     with progress("annotating", total=total, unit="bytes" if total else "documents") as shown:
 
         def listen(step: Step) -> None:
-            nonlocal kept, words
+            nonlocal done_before, words
             for failure in step.done.failures:
                 failures(error_of(failure))
             reached = step.reached if total else shown.done + step.done.tally.documents
             if not step.fresh:
-                kept += 1
+                done_before += 1
                 shown.skip(reached)
                 return
             words += step.done.tally.words
@@ -154,8 +154,8 @@ def job(
             note("to go on from here, repeat the command")
             raise
     seconds = time.perf_counter() - begun
-    if kept:
-        note(f"resumed a stopped run: {count_of(kept, 'part was', 'parts were')} already done")
+    if done_before:
+        note(f"resumed a stopped run: {count_of(done_before, 'part was', 'parts were')} already done")
     elif not words and tally.words:
         note("already finished: nothing to do")
     _report_losses(losses, settings)
@@ -233,10 +233,10 @@ def report(
     if by_type if total else entities:
         listed = ", ".join(f"{name} {count:,}" for name, count in tally.entities.most_common())
         note(count_of(total, "entity", "entities") + (f": {listed}" if total else ""))
-    for what, counts in (("relation", tally.relations), ("label", tally.labels)):
+    for noun, counts in (("relation", tally.relations), ("label", tally.labels)):
         if counts:
             listed = ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
-            note(f"{count_of(counts.total(), what)}: {listed}")
+            note(f"{count_of(counts.total(), noun)}: {listed}")
     if tally.too_far_apart:
         note(
             f"not tested for relations, since the entities are too far apart: {count_of(tally.too_far_apart, 'pair of entities', 'pairs of entities')}"

@@ -101,8 +101,8 @@ class Progress:
             return f"{self.what}: {done}"
         share = min(self.done / self.total, 1.0)
         ours = self.done - self._before
-        left = (time.monotonic() - self._begun) * max(0.0, self.total - self.done) / ours if ours > 0 else None
-        remaining = "" if left is None else f", {duration(left)} left"
+        seconds = (time.monotonic() - self._begun) * max(0.0, self.total - self.done) / ours if ours > 0 else None
+        remaining = "" if seconds is None else f", {duration(seconds)} left"
         return f"{self.what}: {done} of {amount(self.total, self.unit)} ({share:.0%}){remaining}"
 
     def _tell(self) -> None:

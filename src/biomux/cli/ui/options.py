@@ -138,10 +138,10 @@ ScoresFolder = Annotated[
 
 # Training and studies.
 def _settings(whose: str, example: str) -> typer.models.OptionInfo:
-    found: typer.models.OptionInfo = typer.Option(
+    option: typer.models.OptionInfo = typer.Option(
         "--set", metavar="A.B=VALUE", help=f"Override a value {whose}, for instance {example}. Repeatable."
     )
-    return found
+    return option
 
 
 RecipeSettings = Annotated[list[str] | None, _settings("of the recipe", "loop.epochs=2")]
@@ -168,33 +168,33 @@ StudySplit = Annotated[
 def read_as(format: str | None, text: str | None, id: str | None, options: list[str] | None) -> ReadAs:
     """What the four options ask for."""
     named = {"text": text, "id": id}
-    given = {**option_pairs(options), **{name: value for name, value in named.items() if value is not None}}
+    reading_options = {**option_pairs(options), **{name: value for name, value in named.items() if value is not None}}
     if format is not None:
         formats.get(format)
-    return ReadAs(format, given, on_hint=note)
+    return ReadAs(format, reading_options, on_hint=note)
 
 
 def names(listed: str | None) -> tuple[str, ...] | None:
     """Names with commas between them."""
     if listed is None:
         return None
-    found = tuple(name.strip() for name in listed.split(",") if name.strip())
-    if not found:
+    named = tuple(name.strip() for name in listed.split(",") if name.strip())
+    if not named:
         raise UsageError(
             "BX001", "--types, --heads and --tasks must name at least one", hint="leave the option out for all"
         )
-    return found
+    return named
 
 
 def thresholds(options: list[str] | None) -> dict[str, float] | None:
     """Thresholds by type; that of all others under "*"."""
     if not options:
         return None
-    found: dict[str, float] = {}
+    by_type: dict[str, float] = {}
     for part in ",".join(options).split(","):
         name, _, number = part.rpartition("=")
         try:
-            found[name.strip() or "*"] = float(number)
+            by_type[name.strip() or "*"] = float(number)
         except ValueError:
             raise UsageError("BX001", f"--threshold must be a score such as 0.5 or gene=0.7, got {part!r}") from None
-    return found
+    return by_type

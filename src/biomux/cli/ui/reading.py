@@ -67,8 +67,8 @@ class CountingReader:
                     for source in formats.sources(path, on_left_out=self._left_out, unique_members=True):
                         count += 1
                         self._alone = "!" not in source.name and not Path(where).is_dir()
-                        if found := self._format_of(source):
-                            yield where, stems.of(source), found
+                        if source_format := self._format_of(source):
+                            yield where, stems.of(source), source_format
                 except (FormatError, UnreadableError) as error:
                     count += 1
                     self.on_error(error)

@@ -157,9 +157,9 @@ def _rows(text: str, start: int, end: int, spans: Sequence[Span], width: int) ->
     columns = [0]
     for character in text[start:end]:
         columns.append(columns[-1] + _columns(character))
-    said = Counter((span.start, span.end, span.type) for span in spans)
+    copies = Counter((span.start, span.end, span.type) for span in spans)
     for span in sorted(spans, key=lambda span: (max(span.start, start), span.end, span.type)):
-        times = said.pop((span.start, span.end, span.type), 0)
+        times = copies.pop((span.start, span.end, span.type), 0)
         if not times:
             continue
         label = _label(span, times, columns, start, end, width)

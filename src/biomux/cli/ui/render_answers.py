@@ -110,7 +110,9 @@ def _laid(pieces: Sequence[tuple[str, str]], width: int) -> list[Text]:
 def _ends(document: Document) -> dict[tuple[str, str], tuple[str, str]]:
     """What relations point at → how it is called, and its type."""
     ends = {("span", span.id): (document.mention(span), span.type) for span in document.spans if span.id is not None}
-    links = {("relation", one.id): (one.type, "") for one in document.relations if one.id is not None}
+    links = {
+        ("relation", relation.id): (relation.type, "") for relation in document.relations if relation.id is not None
+    }
     return {**ends, **links}
 
 
@@ -118,10 +120,10 @@ def _key(argument: Argument) -> tuple[str, str]:
     return argument.kind, argument.target
 
 
-def _number(said: Relation | Label) -> float | None:
+def _number(answer: Relation | Label) -> float | None:
     """A label's number, if it is one; else how sure the head is."""
-    value: float | None = getattr(said, "value", None)
-    return said.score if value is None else value
+    value: float | None = getattr(answer, "value", None)
+    return answer.score if value is None else value
 
 
 def _scored(score: float | None) -> Iterable[tuple[str, str]]:

@@ -181,8 +181,8 @@ def followed(members: Sequence[Member]) -> Iterator[Callable[[dict[str, Any]], N
             shows.clear()
             place = f"{event['number']} of {event['of']}: {event['name']}"
             if event["state"] == "begun":
-                left = course.left()
-                note(f"run {place}" + ("" if left is None else f"; about {duration(left)} left"))
+                seconds_left = course.left()
+                note(f"run {place}" + ("" if seconds_left is None else f"; about {duration(seconds_left)} left"))
                 shows.append(stack.enter_context(shown()))
             elif event["state"] == "done":
                 course.take(event["name"], event["seconds"])
@@ -208,22 +208,22 @@ def show_plan(planned: Sequence[Planned]) -> None:
     """Print what a study would do, and how long it would take."""
     rows = [
         [
-            one.member.name,
-            "+".join(one.member.recipe.tasks),
-            one.examples,
-            one.steps,
-            one.tokens,
-            duration(one.seconds),
-            duration(one.scoring),
-            "done" if one.known else "",
+            run.member.name,
+            "+".join(run.member.recipe.tasks),
+            run.examples,
+            run.steps,
+            run.tokens,
+            duration(run.seconds),
+            duration(run.scoring),
+            "done" if run.known else "",
         ]
-        for one in planned
+        for run in planned
     ]
     table(["run", "tasks", "examples", "steps", "tokens", "training", "scoring", ""], rows, title="runs")
-    waiting = [one for one in planned if not one.known]
-    training, scoring = sum(one.seconds for one in waiting), sum(one.scoring for one in waiting)
+    waiting = [run for run in planned if not run.known]
+    training, scoring = sum(run.seconds for run in waiting), sum(run.scoring for run in waiting)
     print(
-        f"\n{len(planned)} runs, {len(planned) - len(waiting)} done; {sum(one.tokens for one in waiting):,} tokens to read; "
+        f"\n{len(planned)} runs, {len(planned) - len(waiting)} done; {sum(run.tokens for run in waiting):,} tokens to read; "
         f"estimated time: {duration(training)} of training and about {duration(scoring)} of scoring"
     )
 

@@ -60,8 +60,8 @@ class State:
 
     def head(self) -> str:
         """Where it is, how fast, how long still."""
-        left = "" if self.left is None else f", {duration(self.left)} left"
-        return f"step {self.step:,} of {self.total:,}, {self.speed:,.0f} tokens/s{left}"
+        remaining = "" if self.left is None else f", {duration(self.left)} left"
+        return f"step {self.step:,} of {self.total:,}, {self.speed:,.0f} tokens/s{remaining}"
 
 
 class Lines:
@@ -72,8 +72,8 @@ class Lines:
 
     def __call__(self, event: dict[str, Any]) -> None:
         self.state.take(event)
-        for said in (_line(event, self.state) or "").splitlines():
-            note(said)
+        for line in (_line(event, self.state) or "").splitlines():
+            note(line)
 
 
 def _line(event: dict[str, Any], state: State) -> str | None:
