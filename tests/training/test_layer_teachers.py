@@ -148,7 +148,7 @@ import sys
 from pathlib import Path
 from biomux.recipes.read import read
 from biomux.training import run
-run.start(read(sys.argv[1]), Path(sys.argv[2]), directory=Path(sys.argv[3]))
+run.start(read(sys.argv[1]), Path(sys.argv[2]), directory=Path(sys.argv[3]), report_every=1e9)
 """
 
 
@@ -157,7 +157,7 @@ def test_two_processes_do_what_one_does_with_both_kinds_of_teachers(place: Path,
     import yaml
 
     recipe = _student(place, teacher={"models": [str(place / "teacher")]}, loop={"epochs": 2, "accumulate": 2})
-    run.start(recipe, tmp_path / "one" / "run", directory=place / "corpora")
+    run.start(recipe, tmp_path / "one" / "run", directory=place / "corpora", report_every=1e9)  # once an epoch
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     run_two(TWO, tmp_path / "recipe.yaml", tmp_path / "two" / "run", place / "corpora")
     one, two = (load_file(tmp_path / name / "run" / "model.safetensors") for name in ("one", "two"))

@@ -138,7 +138,7 @@ def dies(*arguments):
         os.kill(os.getpid(), 9)
     return step(*arguments)
 loop.step = dies
-pretrain.start(pretraining.read(sys.argv[1]), Path(sys.argv[2]))
+pretrain.start(pretraining.read(sys.argv[1]), Path(sys.argv[2]), report_every=1e9)
 """
 
 
@@ -217,7 +217,7 @@ import sys
 from pathlib import Path
 from biomux.recipes import pretraining
 from biomux.training import pretrain
-pretrain.start(pretraining.read(sys.argv[1]), Path(sys.argv[2]))
+pretrain.start(pretraining.read(sys.argv[1]), Path(sys.argv[2]), report_every=1e9)
 """
 
 
@@ -226,7 +226,7 @@ def test_two_processes_do_what_one_does_with_a_teacher(place: Path, tmp_path: Pa
 
     model = {"encoder": {"name": str(place / "encoder"), "limit": 30}}
     recipe = _recipe(place, model=model, distil=_distil(place), loop={"steps": 6, "accumulate": 2})
-    pretrain.start(recipe, tmp_path / "one" / "run")
+    pretrain.start(recipe, tmp_path / "one" / "run", report_every=1e9)  # once an epoch, however slow
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe.model_dump(mode="json")))
     run_two(TWO, tmp_path / "recipe.yaml", tmp_path / "two" / "run")
     one, two = (load_file(tmp_path / name / "run" / "model.safetensors") for name in ("one", "two"))
