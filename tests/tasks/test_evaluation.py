@@ -55,7 +55,9 @@ def auxiliary(chance: random.Random, document: Document, head: str | None, task:
     if task.which == "extent":
         kept = [Span(start, end, chance.choice(task.labels[1:]), head=head) for start, end, _ in MENTIONS]
         return replace(document, spans=tuple(span for span in kept if chance.random() < 0.7))
-    said = [Label(chance.choice(task.labels), start=start, end=end, head=head) for start, end in task._ranges(document)]
+    said = [
+        Label(chance.choice(task.labels), start=start, end=end, head=head) for start, end in task.reads.parts(document)
+    ]
     return replace(document, labels=tuple(said))
 
 
