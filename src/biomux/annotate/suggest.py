@@ -72,7 +72,7 @@ def suggest(
 
 def heads_of_types(annotator: Annotator, types: Sequence[str]) -> list[str]:
     """The heads that find some plain types."""
-    found: dict[str, None] = {}
+    heads: dict[str, None] = {}
     for name in types:
         if name not in annotator.types:
             raise UsageError("BX001", f"unknown type {name!r}", hint=did_you_mean(name, annotator.types))
@@ -81,8 +81,8 @@ def heads_of_types(annotator: Annotator, types: Sequence[str]) -> list[str]:
             if annotator.merges
             else [task.name for task in annotator.tasks if isinstance(task, Tagging) and name in task.types]
         )
-        found |= dict.fromkeys(sources)
-    return list(found)
+        heads |= dict.fromkeys(sources)
+    return list(heads)
 
 
 def _taggers(annotator: Annotator, heads: Sequence[str] | None) -> list[Tagging]:

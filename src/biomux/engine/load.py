@@ -64,9 +64,11 @@ def shipped_folder(name: str) -> Path:
 def _added(folder: Path) -> Path:
     """A folder, or the bundle in it: `biomux train --with` leaves one there, and no other model."""
     inner = folder / "bundle"
-    own = (reader.MANIFEST, "model.json")
+    bundle_or_run = (reader.MANIFEST, "model.json")
     return (
-        inner if (inner / reader.MANIFEST).is_file() and not any((folder / name).exists() for name in own) else folder
+        inner
+        if (inner / reader.MANIFEST).is_file() and not any((folder / name).exists() for name in bundle_or_run)
+        else folder
     )
 
 

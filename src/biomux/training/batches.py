@@ -74,9 +74,9 @@ def epoch_batches(
         shares |= {task: whole * _odds(draw.beside[task]) for task in beside}
         return _random_tasks(examples, members | beside, shares, draw, size, generator)
     chosen = _draw(examples, members, shares, draw, generator)
-    for task, found in beside.items():
+    for task, indices in beside.items():
         number = round(len(chosen) * _odds(draw.beside[task]))
-        chosen = np.concatenate([chosen, _next(found, epoch * number, number, [seed, 24593])])
+        chosen = np.concatenate([chosen, _next(indices, epoch * number, number, [seed, 24593])])
     generator.shuffle(chosen)
     if draw.batches == "mixed":
         batches = _cut(examples, chosen, size, generator)
@@ -121,7 +121,7 @@ def _members(examples: Sequence[Example], draw: Draw, seed: int) -> tuple[dict[s
     for index in kept(examples, fraction=draw.fraction, by=draw.by, seed=seed):
         if examples[index].task not in beside:
             members.setdefault(examples[index].task, []).append(index)
-    return members, {name: found for name, found in beside.items() if found}
+    return members, {name: indices for name, indices in beside.items() if indices}
 
 
 def _odds(share: float) -> float:
@@ -129,13 +129,13 @@ def _odds(share: float) -> float:
     return share / (1 - share)
 
 
-def _next(found: Sequence[int], begin: int, number: int, seed: Sequence[int]) -> NDArray[np.int64]:
+def _next(indices: Sequence[int], begin: int, number: int, seed: Sequence[int]) -> NDArray[np.int64]:
     """The next ones of a shuffled row that begins anew, in another order, when it has come to its end."""
     places = np.arange(begin, begin + number)
-    rounds, within = places // len(found), places % len(found)
+    rounds, within = places // len(indices), places % len(indices)
     chosen = np.empty(number, dtype=np.int64)
     for turn in np.unique(rounds).tolist():
-        order = np.random.default_rng([*seed, turn]).permutation(found)
+        order = np.random.default_rng([*seed, turn]).permutation(indices)
         chosen[rounds == turn] = order[within[rounds == turn]]
     return chosen
 
@@ -189,8 +189,8 @@ def _random_tasks(
 
     for task in names:
         fill(task)
-    own = sum(len(batches) for task, batches in waiting.items() if task not in draw.beside)
-    steps = round(own / (1 - sum(draw.beside.values())))
+    labelled = sum(len(batches) for task, batches in waiting.items() if task not in draw.beside)
+    steps = round(labelled / (1 - sum(draw.beside.values())))
     chances = np.array([shares[task] for task in names])
     batches = []
     for index in generator.choice(len(names), size=steps, p=chances / chances.sum()):

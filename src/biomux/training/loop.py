@@ -276,7 +276,7 @@ def step(
         if run.plan.optimizers == "per-task":
             # With a state for each task, only those whose examples were read, or whose heads a teacher taught, may move: momentum would move the others without a gradient.
             tasks = {run.examples[index].task for members in chosen for index in members}
-            tasks |= {one.head for one in run.plan.objectives if one.name in sums} | {TABLES, BESIDE}
+            tasks |= {objective.head for objective in run.plan.objectives if objective.name in sums} | {TABLES, BESIDE}
             active = [optimizer for name, optimizer in optimizers.items() if name in tasks]
         _move(run, active, sums)
     run.model.zero_grad(set_to_none=True)

@@ -92,9 +92,9 @@ def of_plan(
     def of(head: str) -> Callable[[str], bool]:
         return lambda name: moves(name) and (not name.startswith("heads.") or name.startswith(f"heads.{head}."))
 
-    own = {head: build(model, settings, moves=of(head)) for head in heads}
+    by_head = {head: build(model, settings, moves=of(head)) for head in heads}
     beside = {BESIDE: build(model, settings, moves=lambda _: False, weights=weights)} if weights else {}
-    return {**own, **beside, **sparse}
+    return {**by_head, **beside, **sparse}
 
 
 def _make(name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
