@@ -19,6 +19,7 @@ class Wheel(BaseModel):
 class Cart(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+    horses: tuple[str, ...] = Field((), min_length=1)
     wheels: dict[str, Wheel] = {}
     spare: list[Wheel] | None = None
     source: str = Field("", alias="from")
@@ -36,6 +37,9 @@ class Cart(BaseModel):
         ({"weels": {}}, "weels: unknown key, did you mean 'wheels'?"),
         ({"fron": "x"}, "fron: unknown key, did you mean 'from'?"),
         ({"zzzzzz": 1}, "zzzzzz: unknown key"),
+        ({"horses": "Rosinante"}, "horses: input should be a list"),
+        ({"horses": [1]}, "horses → 0: input should be a valid string"),
+        ({"horses": []}, "horses: the list must have at least 1, got 0"),
         ({"wheels": {"left": {"sice": 1}}}, "wheels → left → sice: unknown key, did you mean 'size'?"),
         ({"spare": [{"sice": 1}]}, "spare → 0 → sice: unknown key, did you mean 'size'?"),
         ({"wheels": {"left": {"size": "x"}}}, "wheels → left → size: input should be a valid integer"),

@@ -23,7 +23,11 @@ _MEMBER = re.compile(r"constrained-\w+$|(tuple|list|dict|literal|nullable|functi
 def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """One sentence for each mistake in what should have been a model."""
     sentences = []
-    for problem in error.errors():
+    problems = error.errors()
+    for problem in problems:
+        inside = (other["loc"] for other in problems if len(other["loc"]) > len(problem["loc"]))
+        if problem["type"] == "too_short" and any(loc[: len(problem["loc"])] == problem["loc"] for loc in inside):
+            continue  # pydantic does not count the members that are wrong
         path = [str(part) for part in problem["loc"] if not _MEMBER.match(str(part))]
         if problem["type"] == "extra_forbidden":
             meant = nearest(path[-1], _keys(model, path[:-1]))
@@ -45,6 +49,10 @@ def mistakes_of_value(error: ValidationError, name: str) -> list[str]:
 
 def _message(problem: Mapping[str, Any]) -> str:
     message: str = problem["msg"]
+    if problem["type"] == "tuple_type":
+        return "input should be a list"
+    if problem["type"] == "too_short" and problem["ctx"]["field_type"] in ("Tuple", "List"):
+        return f"the list must have at least {problem['ctx']['min_length']}, got {problem['ctx']['actual_length']}"
     for prefix in OURS:
         if message.startswith(prefix):
             return message.removeprefix(prefix)

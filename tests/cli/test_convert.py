@@ -69,6 +69,9 @@ def test_types_get_other_names(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert "--rename: no type or class is called 'drug'" in told(capsys)
     assert convert("found.jsonl", "again.pubtator", "--rename", "gene") == 2
     assert "--rename needs an old and a new name, got 'gene'; write OLD=NEW" in told(capsys)
+    assert convert("found.jsonl", "again.pubtator", "--rename", "gene=Gene", "--rename", "gene=Protein") == 2
+    assert "--rename gives 'gene' two names, 'Gene' and 'Protein'" in told(capsys)
+    assert not (here / "again.pubtator").exists()
 
 
 def test_gzip_both_ways(here: Path) -> None:

@@ -229,6 +229,9 @@ def test_the_map_of_a_run_with_several_tasks(here: Path, capsys: pytest.CaptureF
     assert near["genes"] > near["same"], "two taggers pull the encoder more alike than a tagger and a similarity"
     assert (here / "map" / "vectors.npy").is_file()
     assert biomux(arguments) == 0
+    capsys.readouterr()
+    assert biomux([*arguments, "run"]) == 2
+    assert "BX001: several runs have a task called 'drugs (run)'" in capsys.readouterr().err
 
 
 def test_the_map_of_a_recipe_is_one_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,6 +284,11 @@ def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[s
         (["tasks", "map", "corpora"], "not a run"),
         (["tasks", "map", "d/twelv"], "did you mean 'd/twelve'"),
         (["tasks", "map", "corpora", "--quick"], "are for recipes, not for runs"),
+        (["tasks", "map", "alone.yaml"], "BX704: alone.yaml: a map needs at least two tasks"),
+        (["tasks", "map", "both.yaml", "-o", "bad.yaml"], "BX004: bad.yaml: already exists"),
+        (["study", "binary.yaml"], "BX301: binary.yaml: cannot read the recipe: it is not UTF-8 text"),
+        (["transfer", "binary.yaml"], "BX301: binary.yaml: cannot read the recipe: it is not UTF-8 text"),
+        (["compare", "a", "b", "--text", "Aspirin.", "-o", "x"], "BX001: --output is for scores, not for --text"),
         (["compare", "corpora", "--text", "Aspirin."], "needs at least two models"),
         (["compare", "corpora", "x=corpora", "--text", "Aspirin."], "BX501: corpora: not a bundle"),
     ],
@@ -289,6 +297,7 @@ def test_mistakes_are_told_in_one_sentence(
     here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     (here / "bad.yaml").write_text("name: bad\nsytems: {}\nrecipe: alone.yaml\n")
+    (here / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     assert biomux(arguments) == 2
     error = capsys.readouterr().err
     assert said in error

@@ -100,3 +100,15 @@ def test_data_without_annotations_are_refused(tmp_path: Path) -> None:
     formats.write(documents(30), tmp_path / "a.jsonl")
     with pytest.raises(BiomuxError, match="BX213"):
         initial.read(str(tmp_path / "a.jsonl"))
+
+
+def test_a_folder_without_a_slash_is_not_taken_for_a_corpus_of_the_catalogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("notes", "bc5cdr"):
+        (tmp_path / name).mkdir()
+        for part in ("train", "devel", "test"):
+            formats.write(documents(3, spans=SPANS), tmp_path / name / f"{part}.jsonl")
+        assert initial.read(name).corpus == f"./{name}"
+    assert initial.read("notes/").corpus == "notes/"

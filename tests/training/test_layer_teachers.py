@@ -231,6 +231,7 @@ def test_all_tokens_of_a_word_have_its_logits_and_context_has_none() -> None:
         ({"regime": {"kind": "frozen"}}, "BX560", "does not move"),
         ({"distil": {"teacher": "nowhere", "features": FEATURES}}, "BX401", "cannot load the teacher"),
         ({"distil": {"features": [{"loss": "hidden-mse", "layers": [7]}]}}, "BX306", "the student has no layer 7"),
+        ({"distil": {"features": [{"loss": "hidden-mse", "layers": []}]}}, "BX306", "no layer has a weight"),
         ({"hold_out": ["bc2gm"]}, "BX451", "did not hold out bc2gm devel, bc2gm test"),
         (
             {

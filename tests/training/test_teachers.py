@@ -270,6 +270,22 @@ def test_a_bundle_teaches_only_if_asked_to_without_a_check(tmp_path: Path, direc
     assert caught.value.code == "BX451"
 
 
+def test_a_bundle_that_teaches_is_named_as_everywhere(tmp_path: Path, directory: Path) -> None:
+    """The name "default", and the folder of a run that added a head, which holds the new bundle."""
+    import tiny
+
+    tiny.bundle(tmp_path / "added" / "bundle")
+    for name in ("default", str(tmp_path / "added")):
+        student = _student(tmp_path / "x")
+        assert student.teacher is not None
+        settings = student.teacher.model_copy(update={"models": (name,)})
+        with pytest.raises(TrainingError, match="does not say which text") as caught:
+            run.start(student.model_copy(update={"teacher": settings}), tmp_path / "run", directory=directory)
+        assert (caught.value.code, caught.value.where) == ("BX451", name)
+    assert teachers.load(str(tmp_path / "added")).folder == tmp_path / "added" / "bundle"
+    assert teachers.load("default").checksum
+
+
 def test_a_teacher_that_is_not_there_is_named(tmp_path: Path, directory: Path) -> None:
     with pytest.raises(TrainingError, match="there is no run or bundle") as caught:
         run.start(_student(tmp_path / "nowhere"), tmp_path / "run", directory=directory)

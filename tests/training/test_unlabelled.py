@@ -205,6 +205,18 @@ def test_text_of_which_nothing_is_learned_is_refused(
     assert caught.value.code == code
 
 
+def test_text_without_words_is_said_to_have_none(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text(" \n\n \n")
+    with pytest.raises(TrainingError, match=r"nothing to learn \(it has no words\)"):
+        run.start(
+            _recipe(place, text={"files": [str(tmp_path / "blank.txt")]}),
+            tmp_path / "run",
+            directory=place / "corpora",
+        )
+    with pytest.raises(TrainingError, match=r"nothing to learn \(no task is taught\)"):
+        run.start(_recipe(place, teacher={"only": []}), tmp_path / "other", directory=place / "corpora")
+
+
 def test_text_needs_a_teacher_with_a_weight(place: Path) -> None:
     with pytest.raises(RecipeError, match="whose loss has no weight here"):
         _recipe(place, teacher={"alpha": 1.0})

@@ -103,6 +103,11 @@ def command(
         biomux compare runs/d-single-1 runs/d-joint-max-1 --text "Familial Mediterranean fever is recessively inherited."
     """
     if text is not None:
+        from biomux.errors import UsageError
+
+        others = {"--published": published, "--baseline": baseline, "--output": output, "--metric": metric}
+        if unused := next((option for option, value in others.items() if value), None):
+            raise UsageError("BX001", f"{unused} is for scores, not for --text", hint="leave one of them out")
         _case(folders or [], text, as_json)
         return
     import json

@@ -173,6 +173,10 @@ def _renamed(options: list[str] | None) -> dict[str, str]:
         old, equals, new = (piece.strip() for piece in part.partition("="))
         if part.strip() and not (old and equals and new):
             raise UsageError("BX001", f"--rename needs an old and a new name, got {part!r}", hint="write OLD=NEW")
+        if made.get(old, new) != new:
+            raise UsageError(
+                "BX001", f"--rename gives {old!r} two names, {made[old]!r} and {new!r}", hint="give it one"
+            )
         if part.strip():
             made[old] = new
     return made

@@ -67,10 +67,12 @@ def map_command(
     import numpy as np
 
     from biomux.cli.ui.display import table
-    from biomux.formats import folder_target
+    from biomux.formats import folder_target, must_be_new
 
+    if output is not None:  # before anything is trained
+        must_be_new(output, overwrite=overwrite, folder=True, ours=FILES)
     vectors: dict[str, Any] = {}
-    folders = [_trained(run, settings or [], quick, corpora) for run in runs]
+    folders = [_trained(run, settings or [], quick, corpora, alone=len(runs) == 1) for run in runs]
     content = gathered(folders, corpora, examples, keep=vectors)
     with folder_target(output, overwrite=overwrite, ours=FILES) if output else nullcontext() as place:
         if place is not None:
@@ -94,8 +96,8 @@ def map_command(
     print(content["method"])
 
 
-def _trained(source: str, settings: list[str], quick: bool, corpora: Path | None) -> Path:
-    """The folder of a run; of a recipe, the one that it is trained into."""
+def _trained(source: str, settings: list[str], quick: bool, corpora: Path | None, *, alone: bool) -> Path:
+    """The folder of a run; of a recipe, the one that it is trained into. `alone`: its tasks are all that the map is to show."""
     from biomux.cli.ui.display import note
     from biomux.cli.ui.training_output import followed, needs_torch
     from biomux.errors import UsageError
@@ -108,6 +110,13 @@ def _trained(source: str, settings: list[str], quick: bool, corpora: Path | None
             raise UsageError("BX001", "--set and --quick are for recipes, not for runs", where=source)
         return folder
     recipe = recipes.read(source, settings=settings)
+    if alone and len(recipe.tasks) < 2:
+        raise UsageError(
+            "BX704",
+            "a map needs at least two tasks, and the recipe has one",
+            where=source,
+            hint="name more recipes or runs",
+        )
     with needs_torch():
         from biomux.training import run as runs
         from biomux.training.encoders.availability import at_hand
@@ -147,6 +156,12 @@ def gathered(
     if len({vector.values.shape for _, vector in vectors_of_runs}) > 1:
         raise UsageError(
             "BX001", "cannot compare runs with different encoders", hint="name runs that started from the same encoder"
+        )
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise UsageError(
+            "BX001",
+            f"several runs have a task called {twice!r}",
+            hint="name each run once, and rename folders of the same name",
         )
     values = {label: vector.values for label, (_, vector) in zip(labels, vectors_of_runs, strict=True)}
     if keep is not None:

@@ -87,7 +87,9 @@ def read(path: str, *, name: str | None = None, test: float | None = None) -> Da
             )
     survey = look(parts, where=path)
     train = parts["train"]
-    corpus = path if list(asked) == ["path"] else asked
+    # A bare name in a recipe is one of the catalogue; the path of data is told from it by its "./".
+    written = path if own.of_spec(path) else f"./{path}"
+    corpus = written if list(asked) == ["path"] else asked
     words = survey.sizes["train"].get("words", 0)
     tasks = dict(_tasks(found.name, train))
     return Data(found.name, corpus, survey, tasks, len(train), words, notes)

@@ -152,7 +152,7 @@ def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, 
     """The text of a study, its path, and the folder that its recipes may be in."""
     path = Path(name)
     if path.is_file():
-        return path.read_text(encoding="utf-8"), str(path), path.parent
+        return *recipes.source(name), path.parent
     if name not in names(kind):
         raise _unknown(name, names(kind), "study")
     return resources.files("biomux.recipes").joinpath(f"{kind}/{name}.yaml").read_text(encoding="utf-8"), name, None

@@ -43,7 +43,15 @@ def beside(
         return plan, None
     found = reader(settings, tokenizer)
     found.model.to(student.device)
-    return with_features(plan, settings, student=student.encoder.depth, teacher=found.model.encoder.depth), found
+    plan = with_features(plan, settings, student=student.encoder.depth, teacher=found.model.encoder.depth)
+    if not plan.features:
+        raise RecipeError(
+            "BX306",
+            "nothing is learned from the teacher: no layer has a weight",
+            where="distil → features",
+            hint="name layers and weights above 0, or leave out distil",
+        )
+    return plan, found
 
 
 def teacher(settings: DistilSettings, head: str, tokenizer: Tokenizer) -> StepTeacher:

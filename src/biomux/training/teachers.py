@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biomux.errors import TrainingError, did_you_mean
+from biomux.engine.load import find
+from biomux.errors import BundleError, TrainingError, did_you_mean
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.examples import MASKED, Labels
@@ -99,11 +100,19 @@ def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
     return chosen
 
 
+def folder_of(path: str) -> Path:
+    """The folder of a run or bundle. A bundle may be named as everywhere: "default", or the run that added a head to it."""
+    try:
+        return find(path)
+    except BundleError:
+        return Path(path)
+
+
 def load(path: str) -> Teacher:
     """A teacher of a run or bundle."""
     import biomux
 
-    folder = Path(path)
+    folder = folder_of(path)
     annotator = biomux.load(folder)
     return Teacher(folder, annotator, checksum(folder))
 
@@ -133,7 +142,7 @@ def checksum(folder: Path) -> str:
 
 def checksums(recipe: Recipe) -> dict[str, str]:
     """The checksum of each teacher of a recipe, by the name that the recipe gives it."""
-    return {} if recipe.teacher is None else {path: checksum(Path(path)) for path in recipe.teacher.models}
+    return {} if recipe.teacher is None else {path: checksum(folder_of(path)) for path in recipe.teacher.models}
 
 
 def check_held_out(recipe: Recipe) -> None:
@@ -141,14 +150,14 @@ def check_held_out(recipe: Recipe) -> None:
     if recipe.distil is not None and RunFolder(Path(recipe.distil.teacher)).exists:
         _check_run(recipe, recipe.distil.teacher)
     for path in () if recipe.teacher is None else recipe.teacher.models:
-        if RunFolder(Path(path)).exists:
+        if RunFolder(folder_of(path)).exists:
             _check_run(recipe, path)
         else:
             _check_bundle(recipe, path)
 
 
 def _check_bundle(recipe: Recipe, path: str) -> None:
-    if not (Path(path) / "manifest.json").is_file():
+    if not (folder_of(path) / "manifest.json").is_file():
         raise TrainingError(
             "BX452",
             "there is no run or bundle to learn from",

@@ -90,9 +90,11 @@ def examples(
                 if labels:
                     made.append(Example(bare.task, read, labels, bare.source))
     if not made:
+        reasons = "; ".join(f"{what}: {number:,}" for what, number in counts.items() if number)
+        nothing = "it has no words" if chosen else "no task is taught"
         raise TrainingError(
             "BX562",
-            f"the text gives nothing to learn ({'; '.join(f'{what}: {number:,}' for what, number in counts.items() if number)})",
+            f"the text gives nothing to learn ({reasons or nothing})",
             where="teacher → text",
             hint="check its files and the confidence; tasks about pairs of texts or of entities cannot learn from it",
         )
