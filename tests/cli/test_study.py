@@ -286,6 +286,7 @@ def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[s
         (["tasks", "map", "corpora", "--quick"], "are for recipes, not for runs"),
         (["tasks", "map", "alone.yaml"], "BX704: alone.yaml: a map needs at least two tasks"),
         (["tasks", "map", "both.yaml", "-o", "bad.yaml"], "BX004: bad.yaml: already exists"),
+        (["study", "seeds.yaml"], "'first' has no seed 2: give both the same seeds, or set teachers: all-seeds"),
         (["study", "binary.yaml"], "BX301: binary.yaml: cannot read the recipe: it is not UTF-8 text"),
         (["transfer", "binary.yaml"], "BX301: binary.yaml: cannot read the recipe: it is not UTF-8 text"),
         (["compare", "a", "b", "--text", "Aspirin.", "-o", "x"], "BX001: --output is for scores, not for --text"),
@@ -297,6 +298,8 @@ def test_mistakes_are_told_in_one_sentence(
     here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     (here / "bad.yaml").write_text("name: bad\nsytems: {}\nrecipe: alone.yaml\n")
+    systems = "{first: {seeds: [1]}, second: {seeds: [2], teacher_of: first}}"
+    (here / "seeds.yaml").write_text(f"name: seeds\nrecipe: alone.yaml\nsystems: {systems}\n")
     (here / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     assert biomux(arguments) == 2
     error = capsys.readouterr().err

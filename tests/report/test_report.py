@@ -21,7 +21,7 @@ from biomux.evaluation.compare import systems_of
 from biomux.evaluation.negative_transfer import contrasts
 from biomux.evaluation.prediction_files import score_files
 from biomux.recipes.run_folder import read_journal
-from biomux.report import charts, cost, journal, report, score_sections
+from biomux.report import charts, cost, journal, report, report_inputs, score_sections
 from biomux.report.beside_published import beside, comparable, ours
 from biomux.report.page_html import html
 from biomux.report.page_markdown import markdown
@@ -339,6 +339,14 @@ def test_a_measurement_becomes_cost(tmp_path: Path) -> None:
     page, _ = report.make([f"first={path}"])
     for figure in ("1,234", "12.3 ms", "250.0 MB", "24.7 MB"):
         assert figure in markdown(page)
+
+
+def test_a_run_that_added_a_head_stands_for_its_bundle(tmp_path: Path) -> None:
+    inner = tmp_path / "added" / "bundle"
+    inner.mkdir(parents=True)
+    (inner / "manifest.json").write_text('{"format": "biomux-bundle"}')
+    (found,) = report_inputs.read([str(tmp_path / "added")]).bundles
+    assert (found.name, found.folder) == ("added", inner)
 
 
 @pytest.mark.parametrize(

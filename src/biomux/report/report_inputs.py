@@ -90,12 +90,15 @@ class Given:
 
 def read(arguments: Sequence[str]) -> Given:
     """Read PATH or LABEL=PATH of any kind; one that is none of them is refused."""
+    from biomux.engine.load import find
+
     given = Given()
     for argument in arguments:
         label, path = argument_of(argument)
-        place = Path(path)
+        name = label or Path(path).resolve().name
+        # The folder of a run that added a head stands for its bundle, here as wherever a model is named.
+        place = find(path) if Path(path).is_dir() else Path(path)
         kind = kind_of(place)
-        name = label or place.resolve().name
         if kind == "run":
             given.runs.append(read_run(place, name=name))
         elif kind == "scores":

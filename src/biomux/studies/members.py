@@ -242,7 +242,9 @@ def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path
             "BX305",
             f"encoder_of must name exactly one member, got {origin!r}",
             where=f"systems → {member.system} → encoder_of",
-            hint=did_you_mean(origin, known),
+            hint=f"{system!r} has no seed {member.seed}: give both the same seeds"
+            if member.seed not in {one.seed for one in made.values() if one.system == system}
+            else did_you_mean(origin, known),
         )
     run = str((folder or Path()) / "runs" / origins[0].name)
     encoder = member.recipe.model.encoder.model_copy(update={"run": run})
@@ -269,7 +271,9 @@ def _taught(member: Member, system: StudySystem, members: Sequence[Member], fold
             "BX305",
             f"teacher_of must name a system that has the same points and parts, got {system.teacher_of!r}",
             where=f"systems → {member.system} → teacher_of",
-            hint=did_you_mean(system.teacher_of, {candidate.system for candidate in members}),
+            hint=f"{name!r} has no seed {member.seed}: give both the same seeds, or set teachers: all-seeds"
+            if system.teachers == "same-seed" and member.seed not in {one.seed for one in members if one.system == name}
+            else did_you_mean(system.teacher_of, {candidate.system for candidate in members}),
         )
     runs = [str((folder or Path()) / "runs" / candidate.name) for candidate in teachers]
     raw = member.recipe.model_dump(mode="json")
