@@ -101,7 +101,7 @@ def command(
     abbreviations: Annotated[
         bool,
         typer.Option(
-            "--abbreviations", help="Tag an abbreviation like the long form it is defined by in the same document."
+            "--abbreviations", help="Tag an abbreviation like its long form, where the same document defines it."
         ),
     ] = False,
     consistent: Annotated[
@@ -138,7 +138,7 @@ def command(
     ] = None,
     retries: Annotated[
         int,
-        typer.Option("--retries", metavar="N", min=0, help="How often a task that was lost on Ray is given out again."),
+        typer.Option("--retries", metavar="N", min=0, help="How many times a task that was lost on Ray is retried."),
     ] = 3,
     runtime: Runtime = "auto",
     part_size: Annotated[

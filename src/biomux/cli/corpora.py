@@ -210,11 +210,11 @@ def check(
 ) -> None:
     """Check data of your own, or a corpora directory against the cards.
 
-    Of your own data it shows which files are which split, the counts of each type, and what would prevent training: overlaps, mentions that
-    begin or end inside words, text that is in train and held out, duplicates, and types with too few examples. The exit code is 2 if the data cannot be
+    For your own data, it shows which files belong to which split, the counts of each type, and what would prevent training: overlaps, mentions that
+    begin or end inside words, text that is both in train and held out, duplicates, and types with too few examples. The exit code is 2 if the data cannot be
     trained on. biomux train shows the same before it begins.
 
-    Of a corpora directory it lists missing and damaged files, and splits whose counts differ from their card; the exit code is 2 if there are any. A corpus
+    For a corpora directory, it lists missing and damaged files, and splits whose counts differ from their card; the exit code is 2 if there are any. A corpus
     that was not downloaded at all is not a fault.
 
     Examples:

@@ -21,14 +21,14 @@ def command(
         list[str],
         typer.Argument(
             metavar="CORPUS",
-            help="Corpora of the catalogue, views of them, data of your own, or a recipe whose corpora are meant; all means every corpus that a head was trained on.",
+            help="Corpora of the catalogue, views of them, data of your own, or a recipe, for the corpora that it names; all means every corpus that a head was trained on.",
         ),
     ],
     split: Annotated[
         str | None,
         typer.Option(
             "--split",
-            help="Split to score on. Default: test, or all documents of data of your own that are not in parts.",
+            help="Split to score on. Default: test; for your own data without parts, all documents.",
         ),
     ] = None,
     heads: Annotated[list[str] | None, typer.Option("--heads", metavar="HEAD,...", help="Only these heads.")] = None,

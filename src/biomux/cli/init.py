@@ -39,7 +39,7 @@ def command(
     """Write a recipe for data of your own.
 
     Looks at the data, says what they hold, and writes a whole, commented recipe: the kinds of tasks that the annotations allow, their types, an encoder that is
-    at hand without a download, and epochs by the size of the data. Where there is no test part, one is cut.
+    at hand without a download, and a number of epochs that suits the size of the data. If there is no test part, one is split off.
 
     Examples:
 

@@ -35,10 +35,10 @@ def command(
 ) -> None:
     """Pre-train or distil an encoder on plain text.
 
-    Words are hidden in the text, and the encoder learns to guess them; with a section distil, it learns from a teacher that reads the same. The text is split into
+    Words are hidden in the text, and the encoder learns to guess them; with a section distil, it learns from a teacher that reads the same text. The text is split into
     tokens once and kept on disk. A share of the documents is held out; their perplexity is reported before, during and after training.
 
-    The encoder is in the folder encoder of the run: recipes take it as model.encoder.name. A run stopped with Ctrl-C can be resumed, and ends with the same weights as
+    The encoder is written to the folder encoder of the run; name that folder in recipes, as model.encoder.name. A run stopped with Ctrl-C can be resumed, and ends with the same weights as
     if it had not been stopped. The command prints the encoder's folder.
 
         biomux pretrain c/bio-distil --small texts/ --set text.format=lines

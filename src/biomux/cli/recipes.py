@@ -27,7 +27,7 @@ def _group() -> None:
 
 @app.command("list")
 def list_() -> None:
-    """List the recipes that come with Biomux, by paper, those of pre-training, and the studies that compare them.
+    """List the recipes that come with Biomux, by paper, including those for pre-training, and the studies that compare them.
 
     Example:
 

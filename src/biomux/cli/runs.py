@@ -24,7 +24,7 @@ def command(
 
     Shows the recipe of each run, its state (running, stopped, failed, done), its best development score, the score of each task, the time
     it took and the tokens it read. The best runs come first. Runs of biomux pretrain follow, with the perplexity of held-out text before
-    and at its best; the lowest comes first. Of runs that added heads to a bundle (biomux train --with), the scores are those of the new heads.
+    and at its best; the lowest comes first. For runs that added heads to a bundle (biomux train --with), the scores are those of the new heads.
 
         biomux runs
 

@@ -34,10 +34,10 @@ def command(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "--bundle", metavar="MODEL", help="The same as BUNDLE, as other commands have it."),
+        typer.Option("--model", "--bundle", metavar="MODEL", help="Same as BUNDLE, under the name used elsewhere."),
     ] = None,
-    host: Annotated[str, _option("--host", "Address to listen at.", "ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, _option("--port", "Port to listen at; 0 means any free one.", "N", min=0, max=65535)] = 8080,
+    host: Annotated[str, _option("--host", "Address to listen on.", "ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, _option("--port", "Port to listen on; 0 means any free one.", "N", min=0, max=65535)] = 8080,
     workers: Annotated[int, _option("--workers", "Number of worker processes behind the port.", "N", min=1)] = 1,
     threads: Annotated[
         int | None,
@@ -92,11 +92,11 @@ def command(
 ) -> None:
     """Serve a bundle over HTTP, with a page to try it in the browser.
 
-    POST /annotate takes texts and answers as biomux annotate does, in JSON, BioC, PubTator, brat and more; / is a page for the browser, and /docs describes all addresses. Requests that come at the same time are computed together; each gets the answer that it would get alone.
+    POST /annotate takes texts and answers as biomux annotate does, in JSON, BioC, PubTator, brat and more; / is a page for the browser, and /docs describes all addresses. Requests that arrive at the same time are computed together; each gets the answer that it would get alone.
     Label Studio can use the service as its ML backend.
 
     Every option is also an environment variable: --max-body is BIOMUX_SERVE_MAX_BODY. The log, one JSON object per line and without any
-    text, goes to standard output. SIGTERM and Ctrl-C finish the requests that have come, and then end with exit code 0; SIGHUP loads the
+    text, goes to standard output. On SIGTERM or Ctrl-C the service finishes the requests that have arrived, then ends with exit code 0; SIGHUP loads the
     bundle and the keys again without losing a request.
 
     Examples:

@@ -30,13 +30,13 @@ def command(
     ] = None,
     model: Model = None,
     heads: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Heads whose doubts count. Default: all heads that tag.")
+        str | None, typer.Option(metavar="NAMES", help="Heads whose uncertainty counts. Default: all heads that tag.")
     ] = None,
     types: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Entity types to write, for instance gene,disease; the doubts of the heads that find them count. Default: all.",
+            help="Entity types to write, for instance gene,disease; the uncertainty of the heads that find them counts. Default: all.",
         ),
     ] = None,
     without: Annotated[
@@ -50,7 +50,7 @@ def command(
     """Suggest the documents most worth annotating next.
 
     These are the documents about which the model is least sure, and that are unlike each other. They are written with what the model finds in them, to be
-    corrected, in the format of your annotation tool: brat, Label Studio, doccano or Prodigy. The result, corrected, is data to train on.
+    corrected, in the format of your annotation tool: brat, Label Studio, doccano or Prodigy. Once corrected, they are data to train on.
 
     Examples:
 

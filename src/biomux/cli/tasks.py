@@ -52,7 +52,7 @@ def map_command(
     A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers (the diagonal of the Fisher
     information), over some training examples. Give one run with several tasks, or several runs that started from the same encoder.
 
-    A recipe is trained first, into runs/NAME-map; given again, the command goes on with what was stopped, and trains nothing twice. --set
+    A recipe is trained first, into runs/NAME-map; if you repeat the command, it resumes what was stopped, and trains nothing twice. --set
     and --quick are for the recipe. d/twelve is paper D's map of twelve tasks.
 
         biomux tasks map runs/b-refine-1 -o map

@@ -41,7 +41,7 @@ def command(
         typer.Option(
             "--with",
             metavar="BUNDLE",
-            help="Add the tasks as further heads to this bundle (default: the one that comes with Biomux), whose other answers do not change unless --way says so.",
+            help="Add the tasks as further heads to this bundle (the name default means the one that comes with Biomux), whose other answers do not change unless --way says so.",
         ),
     ] = None,
     way: Annotated[

@@ -107,7 +107,7 @@ class Split(_Part):
     @model_validator(mode="after")
     def _files_or_made(self) -> Split:
         if bool(self.files) == bool(self.made):
-            raise ValueError("give either files or made, not both and not neither")
+            raise ValueError("give either files or made, but not both")
         return self
 
 

@@ -71,7 +71,7 @@ class OwnData(BaseModel):
     @model_validator(mode="after")
     def _path_or_train(self) -> OwnData:
         if (self.path is None) == (self.train is None):
-            raise ValueError("give either path or train, not both and not neither")
+            raise ValueError("give either path or train, but not both")
         if self.options and self.format is None:
             raise ValueError("options are those of a format: name it with format")
         return self
@@ -199,7 +199,7 @@ def _files(data: OwnData) -> tuple[dict[str, list[Path]], list[Path]]:
             if split in given:
                 raise CorpusError(
                     "BX210",
-                    f"{split} is named, and {data.path} has such a part too ({given[split][0]})",
+                    f"{split} is given, but {data.path} has such a part too ({given[split][0]})",
                     hint="leave one of them out",
                 )
             given[split] = list(_walk((named,) if isinstance(named, str) else named))

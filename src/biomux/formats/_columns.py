@@ -156,5 +156,5 @@ def _text(value: Any, name: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError("BX113", f"the text in {name!r} must be a string", where=where, hint="give one")
+        raise FormatError("BX113", f"the text in {name!r} must be a string", where=where, hint="give a string")
     return value

@@ -47,7 +47,7 @@ def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
         decode(raw, where)
     except FormatError as wrong:
         return wrong
-    hint = "the file may be cut short" if not raw.endswith(b"\n") else "give one JSON object a line"
+    hint = "the file may be cut short" if not raw.endswith(b"\n") else "give one JSON object per line"
     if rb"\ud" in raw.lower():
         hint = r"a lone surrogate such as \ud800 is no character; remove it"
     return FormatError("BX117", f"the line is not valid JSON: {error}", where=where, hint=hint)

@@ -115,5 +115,5 @@ def _text(record: dict[str, Any], key: str | None, role: str, where: str) -> str
         )
     found = record[key]
     if not isinstance(found, str):
-        raise FormatError("BX113", f"the text in {key!r} must be a string", where=where, hint="give one")
+        raise FormatError("BX113", f"the text in {key!r} must be a string", where=where, hint="give a string")
     return found

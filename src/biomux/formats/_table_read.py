@@ -104,6 +104,6 @@ def _record(header: list[str], row: list[str], where: str) -> dict[str, str]:
             f"the row has {len(row)} cells, but the header has {len(header)}",
             where=where,
             hint="put cells that contain the delimiter or a line break in quotes, "
-            "or say how the table is written with -O delimiter=C and -O quotes=true",
+            "or describe the table with -O delimiter=C and -O quotes=true",
         )
     return dict(zip(header, row, strict=True))

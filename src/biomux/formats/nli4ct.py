@@ -125,7 +125,7 @@ def _document(name: str, record: dict[str, Any], trials: _Trials, where: str) ->
         if any("\n" in line for line in found) or not found:
             raise FormatError(
                 "BX113",
-                f"section {section!r} of {trial!r} is empty or has a line of two lines",
+                f"section {section!r} of {trial!r} is empty or has a line break within a line",
                 where=where,
                 hint="repair it",
             )

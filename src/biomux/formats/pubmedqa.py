@@ -64,7 +64,7 @@ def _document(pmid: str, record: dict[str, Any], test: dict[str, Any], where: st
     kinds = strings(record, "LABELS", where) if record.get("LABELS") is not None else ["context"] * len(contexts)
     if len(kinds) != len(contexts):
         raise FormatError(
-            "BX113", f"there are {len(contexts)} contexts and {len(kinds)} LABELS", where=where, hint="give as many"
+            "BX113", f"there are {len(contexts)} contexts and {len(kinds)} LABELS", where=where, hint="make them equal"
         )
     decision = optional(record, "final_decision", str, where)
     metadata = {key: value for key, value in record.items() if key not in _OWN}

@@ -91,7 +91,7 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
         if columns[0] != name:
             error = FormatError(
                 "BX113",
-                f"a line of document {columns[0]!r:.80} stands among those of {name!r:.80}",
+                f"a line of document {columns[0]!r:.80} is among those of {name!r:.80}",
                 where=where,
                 hint="put an empty line between documents",
             )

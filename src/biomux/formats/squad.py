@@ -150,7 +150,7 @@ def _answer(raw: Any, context: str, where: str, repair: bool) -> tuple[Answer, b
     stated = field(raw, "answer_start", int, where)
     if not text:
         raise FormatError(
-            "BX113", "an answer must not be empty", where=where, hint="leave it out, or say is_impossible"
+            "BX113", "an answer must not be empty", where=where, hint="leave it out, or set is_impossible"
         )
     if stated >= 0 and context.startswith(text, stated):
         return Answer(text, stated, stated + len(text)), False

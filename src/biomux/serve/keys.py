@@ -73,5 +73,5 @@ def _read(path: Path) -> list[str]:
                 hint="make one with: openssl rand -hex 32",
             )
     if not keys:
-        raise ServeError("BX813", "there is no key in the file", where=str(path), hint="write one key a line")
+        raise ServeError("BX813", "there is no key in the file", where=str(path), hint="write one key per line")
     return keys

@@ -74,7 +74,7 @@ def read(config: str, known: Iterable[str]) -> Interface:
     if not types:
         hint = f"name them after types of the model: {', '.join(known)}"
         raise ServeError(
-            "BX814", "no label stands for a type of the model", where=f"<Labels> {labels.get('name')!r}", hint=hint
+            "BX814", "no label matches a type of the model", where=f"<Labels> {labels.get('name')!r}", hint=hint
         )
     relations = tuple(value for tag in root.iter("Relation") if (value := tag.get("value")))
     unknown = tuple(value for value in values if value not in types)

@@ -33,7 +33,7 @@ class Fields:
     def of(cls, value: Any, *, where: str, code: str) -> Fields:
         """The fields of a value that must be an object."""
         if not isinstance(value, dict):
-            raise BundleError(code, "this is no object", where=where, hint=HINT)
+            raise BundleError(code, "expected a JSON object", where=where, hint=HINT)
         return cls(value, where, code)
 
     def text(self, key: str, *, longest: int) -> str:
@@ -100,9 +100,9 @@ class Fields:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return made
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
