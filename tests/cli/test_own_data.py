@@ -135,6 +135,16 @@ def test_the_data_that_a_head_was_trained_on_are_not_scored_whole(place: Path) -
     assert [column.split for column in columns.plan([other], ["notes.jsonl"], types=met)] == ["train+devel"]
 
 
+def test_a_head_whose_types_were_renamed_is_not_scored_as_if_it_were_always_wrong(place: Path) -> None:
+    renamed = EvaluatedHead("tags", ("drug",), "bio", "notes.jsonl")
+    with pytest.raises(
+        biomux.BiomuxError, match=r"no head of the model can be scored on corpus 'notes'.*--map Chemical=TYPE"
+    ):
+        columns.plan([renamed], ["notes.jsonl"], split="devel", known=["drug"])
+    met = mapping.parse("Chemical=tags/drug")
+    assert [column.name for column in columns.plan([renamed], ["notes.jsonl"], split="devel", types=met)] == ["notes"]
+
+
 def test_the_format_of_suggestions_may_be_named_as_the_message_says(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -160,6 +160,9 @@ def _columns(
         yield _mapped(spec, base, heads, split, types)
     else:
         for head in heads:
+            # The recipe may have renamed the types of the user's own data: then the files' names and the head's never meet.
+            if own.of_spec(spec) is not None and own_types and not set(head.types) & set(own_types):
+                continue
             if head.called == base and (shared := [name for name in head.types if not kept or name in own_types]):
                 several = sum(other.called == base for other in heads) > 1
                 name = f"{base}~{head.name}" if several else base
