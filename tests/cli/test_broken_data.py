@@ -140,5 +140,33 @@ def test_broken_data_are_told_in_a_sentence(kind: str, tmp_path: Path, capsys: p
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_check_lists_every_malformed_record_of_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [LINE.replace('"1"', f'"{number}"').replace("helps", f"helps {number}") for number in range(10)]
+    lines[2], lines[6] = "{broken\n", LINE.replace('"end": 7', '"end": 700')
+    (tmp_path / "train.jsonl").write_text("".join(lines))
+    (tmp_path / "test.jsonl").write_text(lines[0] + "{broken too\n")
+    assert command(["corpora", "check", str(tmp_path)]) == 2
+    shown = capsys.readouterr().out
+    assert re.findall(r"^error: .*?(\w+\.jsonl:\d+)", shown, re.MULTILINE) == [
+        "train.jsonl:3",
+        "train.jsonl:7",
+        "test.jsonl:2",
+    ]
+    assert re.search(r"^documents +7 +1 +1$", shown, re.MULTILINE), shown
+
+
+def test_check_lists_malformed_records_although_no_part_can_be_cut(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.jsonl").write_text(LINE + "{broken\n{broken\n")
+    assert command(["corpora", "check", str(tmp_path), "--json"]) == 2
+    errors = json.loads(capsys.readouterr().out)["errors"]
+    assert re.findall(r"a.jsonl:\d|cannot cut devel", "\n".join(errors)) == [
+        "a.jsonl:2",
+        "a.jsonl:3",
+        "cannot cut devel",
+    ]
+
+
 def test_there_are_at_least_twenty_kinds() -> None:
     assert len(BROKEN) >= 20

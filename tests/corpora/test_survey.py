@@ -68,6 +68,24 @@ def test_documents_that_share_an_id_are_told() -> None:
     assert "'a/train:7' and 'a/train:7#2'" in said[0]
 
 
+def test_ids_that_two_splits_share_are_reported_unless_they_are_running_numbers() -> None:
+    train = [one("a/train:PMC7", text="One."), one("a/train:1", text="Two."), one("a/train:PMC8", text="Same.")]
+    test = [one("a/test:PMC7", text="Three."), one("a/test:1", text="Four."), one("a/test:PMC8", text="Same.")]
+    reported = [line for line in survey({"train": train, "test": test}).warnings if "the same id" in line]
+    assert len(reported) == 1
+    assert reported[0].startswith(
+        "1 document has the same id in train and test but different texts, for instance 'PMC7'"
+    )
+    assert not any("the same id" in line for line in survey({"train": train, "test": test[1:]}).warnings)
+
+
+def test_only_the_first_errors_are_printed_and_json_has_all() -> None:
+    found = survey({"train": [one("1", Span(4, 12, "protein"))]}, errors=[f"line {number}" for number in range(1, 24)])
+    assert "error: line 20\nerror: … and 3 more; --json lists them all" in str(found)
+    assert "line 21" not in str(found)
+    assert found.to_json()["errors"][-1] == "line 23"
+
+
 def test_a_rare_type_that_is_spelled_nearly_as_a_frequent_one_is_told() -> None:
     many = [one(str(n), Span(4, 12, "protein"), text=f"{TEXT} {n}") for n in range(20)]
     slip = one("x", Span(4, 12, "protien"), text=f"{TEXT} x")

@@ -78,9 +78,11 @@ def test_questions_become_answers(tmp_path: Path) -> None:
     assert recipe(tmp_path, documents(30, questions=(question,))).tasks["notes"].kind == "answers"
 
 
-@pytest.mark.parametrize(("words", "epochs"), [(100, 40), (10_000, 20), (1_000_000, 4)])
-def test_epochs_become_fewer_with_size(words: int, epochs: int) -> None:
-    assert initial.Data("x", "x", None, {}, 1, words).epochs == epochs  # type: ignore[arg-type]
+@pytest.mark.parametrize(("words", "epochs", "patience"), [(100, 40, 10), (10_000, 20, 5), (1_000_000, 4, 5)])
+def test_epochs_and_patience_shrink_with_size(words: int, epochs: int, patience: int) -> None:
+    data = initial.Data("x", "x", None, {}, 1, words)  # type: ignore[arg-type]
+    assert (data.epochs, data.patience) == (epochs, patience)
+    assert f"\n  patience: {patience} " in initial.text(data, encoder={"bundle": "default"}, said="why")
 
 
 def test_a_test_part_is_cut_where_the_data_are_enough(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from biomux.cli.ui.display import Progress
     from biomux.corpora.card import Card
     from biomux.corpora.check import CheckResult
+    from biomux.corpora.survey import Survey
     from biomux.document import Document
+    from biomux.errors import FormatError
 
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
@@ -266,13 +268,29 @@ def _check_own(path: str, *, as_json: bool) -> None:
 
     from biomux.corpora import own
     from biomux.corpora.corpus import Corpus
-    from biomux.corpora.survey import survey
+    from biomux.corpora.survey import Survey, survey
+    from biomux.errors import CorpusError
 
-    card = own.card(own.of_argument(path))
+    malformed: dict[str, None] = {}  # in order, each once: cutting parts reads the training files twice
+
+    def keep(error: FormatError) -> None:
+        malformed[str(error)] = None
+
+    try:
+        card = own.card(own.of_argument(path), on_error=keep)
+    except CorpusError as error:
+        if not malformed:
+            raise
+        _show_survey(Survey({}, {}, errors=(*malformed, str(error))), as_json=as_json)
+        return
     corpus_read = Corpus(card, Path())
-    parts = {split: list(corpus_read.documents(split)) for split in corpus_read.splits}
+    parts = {split: list(corpus_read.documents(split, on_error=keep)) for split in corpus_read.splits}
     notes = [f"{split}: {_origin(card, split)}" for split in corpus_read.splits]
-    seen = survey(parts, notes=[*notes, *card.notes])
+    _show_survey(survey(parts, errors=malformed, notes=[*notes, *card.notes]), as_json=as_json)
+
+
+def _show_survey(seen: Survey, *, as_json: bool) -> None:
+    """Print what was found; exit code 2 if it cannot be trained on."""
     if as_json:
         _print_json(seen.to_json())
     else:

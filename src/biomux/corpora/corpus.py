@@ -21,14 +21,13 @@ from biomux import formats
 from biomux.corpora import catalogue, directory, own, view
 from biomux.corpora.splits import side
 from biomux.document import Label
-from biomux.errors import CorpusError, did_you_mean
+from biomux.errors import CorpusError, FormatError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from biomux.corpora.card import Card, Ids, Split
     from biomux.document import Document
-    from biomux.errors import FormatError
     from biomux.formats import Source
 
 
@@ -92,9 +91,14 @@ class Corpus:
         for path in files:
             for source in _sources(path, split.members):
                 stem = f"{source.stem}:"
-                for document in formats.read_source(source, format=chosen.name, on_error=on_error, **chosen.options):
-                    if ids is None or (document.id.removeprefix(stem) in ids[0]) == ids[1]:
-                        yield document
+                try:
+                    for document in formats.read_source(
+                        source, format=chosen.name, on_error=on_error, **chosen.options
+                    ):
+                        if ids is None or (document.id.removeprefix(stem) in ids[0]) == ids[1]:
+                            yield document
+                except FormatError as error:  # the rest of this file cannot be read
+                    on_error(error)
 
     def _named(self, documents: Iterable[Document], split: str, stem: str | None) -> Iterator[Document]:
         """Documents with ids that are unique in the house, and the types of this view.

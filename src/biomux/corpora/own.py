@@ -28,7 +28,7 @@ from biomux.errors import CorpusError, FormatError
 from biomux.validation import mistakes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SHARE = 0.15
 """The share of the training documents that is cut for development where the data have no such part."""
@@ -136,8 +136,11 @@ def short_name(corpus: str) -> str:
     return corpus if data is None else _name(data)
 
 
-def card(data: OwnData) -> Card:
-    """The card of data of one's own: which files are which split, their format, and where parts are cut."""
+def card(data: OwnData, *, on_error: Callable[[FormatError], None] = formats.stop) -> Card:
+    """The card of the user's own data: which files are which split, their format, and where parts are cut.
+
+    Cutting parts reads the documents: malformed records go to `on_error`.
+    """
     found, left_out = _files(data)
     formats_of = {split: _format(data, split, paths) for split, paths in found.items()}
     splits = {
@@ -154,7 +157,7 @@ def card(data: OwnData) -> Card:
         tasks=(),
         types=(),
         format=formats_of["train"],
-        label=data.label or _label(formats_of["train"], found["train"]),
+        label=data.label or _label(formats_of["train"], found["train"], on_error),
         rename=data.rename,
         files=tuple(File(path=str(path)) for paths in found.values() for path in paths),
         splits=splits,
@@ -171,7 +174,7 @@ def card(data: OwnData) -> Card:
     if not shares:
         return made
     signature = tuple(_signature(path) for path in found["train"])
-    cuts = _cuts(made.model_dump_json(by_alias=True), signature, tuple(shares.items()), data.seed)
+    cuts = _cuts(made.model_dump_json(by_alias=True), signature, tuple(shares.items()), data.seed, on_error)
     return made.model_copy(update={"splits": {**splits, **cuts}})
 
 
@@ -295,12 +298,12 @@ def _guessed(source: formats.Source) -> str:
         raise FormatError(error.code, error.message, where=error.where, hint=hint) from None
 
 
-def _label(format: FormatOf, paths: Sequence[Path]) -> str | None:
+def _label(format: FormatOf, paths: Sequence[Path], on_error: Callable[[FormatError], None]) -> str | None:
     """The column or key of a table that is called as classes usually are."""
     if format.name not in ("csv", "tsv", "json"):
         return None
     for source in formats.sources(paths[0]):
-        first = next(formats.read_source(source, format=format.name, **format.options), None)
+        first = next(formats.read_source(source, format=format.name, on_error=on_error, **format.options), None)
         keys = {} if first is None or first.labels else {key.lower(): key for key in first.metadata}
         return next((keys[name] for name in _CLASSES if name in keys), None)
     return None
@@ -328,14 +331,18 @@ def _signature(path: Path) -> tuple[str, int, int]:
 
 @lru_cache(maxsize=64)
 def _cuts(
-    card_json: str, signature: tuple[tuple[str, int, int], ...], shares: tuple[tuple[str, float], ...], seed: int
+    card_json: str,
+    signature: tuple[tuple[str, int, int], ...],
+    shares: tuple[tuple[str, float], ...],
+    seed: int,
+    on_error: Callable[[FormatError], None],
 ) -> dict[str, Split]:
     """Cuts that take exactly their share of the distinct texts. `signature` is here so that changed files are read again."""
     from biomux.corpora.corpus import Corpus
 
     del signature
     whole = Corpus(Card.model_validate_json(card_json), Path())
-    places = sorted({position(group_key(one, "text"), seed) for one in whole.documents("train")})
+    places = sorted({position(group_key(one, "text"), seed) for one in whole.documents("train", on_error=on_error)})
     if not places:
         raise CorpusError(
             "BX211",

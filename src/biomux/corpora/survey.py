@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from biomux.corpora.leaks import filter_leaks
@@ -32,6 +33,8 @@ ALIKE = 0.85
 """How alike two names must be for that, as difflib measures it."""
 LISTED = 5
 """Types that a warning lists."""
+SHOWN = 20
+"""Errors that are printed; JSON has all of them."""
 
 Kind = tuple[str, str]
 """What is counted: "mentions", "relations" or "labels", and the type or class."""
@@ -81,8 +84,11 @@ class Survey:
                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
             for row in rows
+            if splits
         ]
-        lines += [f"error: {said}" for said in self.errors]
+        lines += [f"error: {said}" for said in self.errors[:SHOWN]]
+        if len(self.errors) > SHOWN:
+            lines.append(f"error: … and {len(self.errors) - SHOWN:,} more; --json lists them all")
         lines += [f"warning: {said}" for said in self.warnings]
         lines += [f"note: {said}" for said in self.notes]
         return "\n".join(lines)
@@ -110,8 +116,14 @@ class _Tally:
     bare: _Finds = field(default_factory=_Finds)
 
 
-def survey(splits: Mapping[str, Sequence[Document]], *, notes: Iterable[str] = (), few: int = FEW) -> Survey:
-    """Look at the documents of each split; "train" is what is learned from, the others are held out."""
+def survey(
+    splits: Mapping[str, Sequence[Document]],
+    *,
+    errors: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    few: int = FEW,
+) -> Survey:
+    """Look at the documents of each split; "train" is what is learned from, the others are held out. `errors` are those of records that could not be read."""
     tally = _Tally()
     sizes = {split: _sizes(documents) for split, documents in splits.items()}
     counts = _counts(splits)
@@ -122,6 +134,7 @@ def survey(splits: Mapping[str, Sequence[Document]], *, notes: Iterable[str] = (
         *_told(tally),
         *_duplicates(splits),
         *_shared_ids(splits),
+        *_ids_in_several_splits(splits),
         *_leaks(splits),
         *_rare(counts, splits, few),
         *_misspelled(counts, few),
@@ -130,7 +143,7 @@ def survey(splits: Mapping[str, Sequence[Document]], *, notes: Iterable[str] = (
     if tally.bare.number and counts:
         who = "1 document has" if tally.bare.number == 1 else f"{tally.bare.number:,} documents have"
         said.append(f"{who} no annotation: taggers learn that there is nothing there")
-    return Survey(sizes, counts, tuple(_errors(splits, counts)), tuple(warnings), tuple(said))
+    return Survey(sizes, counts, (*errors, *_errors(splits, counts)), tuple(warnings), tuple(said))
 
 
 def look(
@@ -256,6 +269,28 @@ def _shared_ids(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
                 f"{shared.number:,} {_plural('document', shared)} of {split} {verb} the id of an earlier one with another text, "
                 f"and {called} by it with a number, for instance {shared.first}"
             )
+
+
+def _ids_in_several_splits(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
+    """Ids that two splits share, with different texts: perhaps parts of one document. Running numbers say nothing and are left out."""
+    texts = {split: {_own_id(document, split): document.text for document in splits[split]} for split in splits}
+    for first, second in combinations(splits, 2):
+        shared = _Finds()
+        for name, text in texts[second].items():
+            running = name.isdecimal() and int(name) <= len(splits[second])
+            if not running and texts[first].get(name, text) != text:
+                shared.add(repr(name))
+        if shared.number:
+            who = "1 document has" if shared.number == 1 else f"{shared.number:,} documents have"
+            yield (
+                f"{who} the same id in {first} and {second} but different texts, for instance {shared.first}: "
+                "if these are parts of one document, put them in the same split"
+            )
+
+
+def _own_id(document: Document, split: str) -> str:
+    """The id that the source gives a document; corpora put their name and split before it."""
+    return document.id.partition(f"/{split}:")[2] or document.id
 
 
 def _said(document: Document) -> Any:

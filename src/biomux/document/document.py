@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 _NOTHING: tuple[Any, ...] = ()
+_SHOWN = 60
+"""Characters of a text that its document's repr shows."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """A text and everything known about it.
 
@@ -46,6 +48,15 @@ class Document:
     def __post_init__(self) -> None:
         _settle(self)
         _check(self)
+
+    def __repr__(self) -> str:
+        """Its id, how its text begins, and what it holds; `to_dict` gives everything."""
+        begin = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN].rstrip()}…"
+        parts = {name: getattr(self, name) for name in ("passages", "spans", "relations", "labels", "questions")}
+        counts = [f"{len(held):,} {name if len(held) > 1 else name[:-1]}" for name, held in parts.items() if held]
+        pair = ["a second text"] if self.pair is not None else []
+        length = f"{len(self.text):,} character{'' if len(self.text) == 1 else 's'}"
+        return f"<Document {self.id!r}: {begin!r}, {', '.join([length, *counts, *pair])}>"
 
     def mention(self, span: Span) -> str:
         """The text of a contiguous span; of a discontinuous one, its fragments joined by a blank."""

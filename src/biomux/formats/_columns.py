@@ -1,9 +1,7 @@
 """Records with named fields, rows of a table or JSON objects, as documents: which fields are the text, which is the id.
 
 >>> document({"PMID": "7", "Title": "Aspirin", "Abstract": "It helps.", "Year": "1998"}, default="a:1", where="a.csv:2")
-Document(id='7', text='Aspirin\\nIt helps.', passages=(Passage(start=0, end=7, kind='title', extra={}), \
-Passage(start=8, end=17, kind='abstract', extra={})), sentences=None, tokens=None, spans=(), relations=(), labels=(), pair=None, \
-questions=(), coverage=None, metadata={'Year': '1998'})
+<Document '7': 'Aspirin\\nIt helps.', 17 characters, 2 passages>
 """
 
 from __future__ import annotations

@@ -118,6 +118,13 @@ def _span(item: Any, text: str, tokens: Sequence[Range], where: str) -> Span:
             where=where,
             hint="offsets count characters, end exclusive",
         )
+    if "label" not in item and "type" in item:
+        raise FormatError(
+            "BX116",
+            "the field 'label' of a span is missing",
+            where=where,
+            hint="Prodigy calls a span's type label; if these are Biomux's own JSON lines, add \"biomux\": 1 to each",
+        )
     kind, head = field(item, "label", str, where), optional(item, "source", str, where)
     given = {name: item[name] for name in ("token_start", "token_end") if name in item}
     derived = given.keys() if given and given == _token_range(start, end, tokens) else frozenset()

@@ -36,6 +36,8 @@ READ = 200_000
 """Words that a small corpus is read for in all epochs together."""
 FEWEST, MOST = 4, 40
 """The fewest and the most epochs."""
+PATIENCE = 5
+"""The fewest epochs without a better development score before training stops."""
 AT_HAND = (
     "microsoft/BiomedNLP-BiomedBERT-base-uncased-abstract",
     "dmis-lab/biobert-base-cased-v1.2",
@@ -64,6 +66,11 @@ class Data:
     def epochs(self) -> int:
         """More epochs for fewer words."""
         return min(max(round(READ / max(self.words, 1)), FEWEST), MOST)
+
+    @property
+    def patience(self) -> int:
+        """Epochs without a better development score before training stops: more of them where an epoch has few steps, since their scores vary more."""
+        return max(PATIENCE, self.epochs // 4)
 
 
 def read(path: str, *, name: str | None = None, test: float | None = None) -> Data:
@@ -138,7 +145,7 @@ def text(
         "  head_learning_rate: 1.0e-3",
         "  seed: 1",
         "development:",
-        "  patience: 5          # epochs without a better development score before it stops",
+        f"  patience: {data.patience}          # epochs without a better development score before it stops",
     ]
     return "\n".join(lines) + "\n"
 
