@@ -32,7 +32,7 @@ BIOC = (
 ROWS = "".join(f"{number},Text number {number},good\n" for number in range(30))
 
 BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
-    "an empty folder": ({}, "BX211: there is no file in"),
+    "an empty folder": ({}, "BX211: there are no files in"),
     "an empty file": ({"a.tsv": ""}, "BX110: .*a.tsv: cannot recognise the format: the file is empty"),
     "an empty export": ({"a.labelstudio.json": ""}, "BX113: .*expected a JSON array, but the file is empty"),
     "an export without tasks": ({"a.labelstudio.json": "[]"}, "BX211: .*there are no documents in the data"),
@@ -61,7 +61,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     ),
     "a relation to nothing": (
         {"a.ann": "T1\tDrug 0 7\tAspirin\nR1\ttreats Arg1:T1 Arg2:T9\n", "a.txt": "Aspirin helps."},
-        "BX113: .*relation 'treats' points at span 'T9', which is not there",
+        "BX113: .*relation 'treats' points at span 'T9', which does not exist",
     ),
     "columns that nobody knows": (
         {"a.tsv": "Aspirin\tB-Drug\nhelps\n\n"},
@@ -120,7 +120,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
         {"a.csv": "id,text\n" + "".join(f"{n},Text {n}\n" for n in range(30))},
         "train has no annotation",
     ),
-    "one class only": ({"a.csv": f"id,text,label\n{ROWS}"}, "every document of train is of the class 'good'"),
+    "one class only": ({"a.csv": f"id,text,label\n{ROWS}"}, "every document of train has the class 'good'"),
 }
 
 

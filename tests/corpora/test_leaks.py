@@ -1,4 +1,4 @@
-"""After the filter, no held-out text stands in a training part; everything else does."""
+"""After the filter, no held-out text occurs in a training part; everything else does."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_the_report_prints_and_dumps() -> None:
     data = json.loads(json.dumps(report.to_json()))
     assert data["leaks"][0]["units"] == 2
     assert data["documents"]["jnlpba"] == {"before": 1, "touched": 1}
-    assert str(filter_leaks({}, {})[1]) == "no held-out text stands in a training part"
+    assert str(filter_leaks({}, {})[1]) == "no held-out text occurs in a training part"
 
 
 sentences = st.sampled_from([*LONG, SHORT, "Results", *(text.lower() for text in LONG[:2])])

@@ -38,8 +38,8 @@ def test_types_are_counted_by_split() -> None:
     [
         ((Span(4, 12, "a"), Span(4, 26, "b")), "1 mention overlaps another, .* document '1' at 4-26|at 4-12"),
         ((Span(4, 10, "a"),), "1 mention begins or ends inside a word.*'recept'"),
-        ((Span(33, 44, "a"),), "1 mention goes over the end of a sentence"),
-        ((Span(4, 26, "a", fragments=((4, 12), (20, 26))),), "1 mention is in pieces"),
+        ((Span(33, 44, "a"),), "1 mention crosses the end of a sentence"),
+        ((Span(4, 26, "a", fragments=((4, 12), (20, 26))),), "1 mention is discontinuous"),
     ],
 )
 def test_mentions_that_cannot_be_learned_are_told(spans: tuple[Span, ...], said: str) -> None:
@@ -54,7 +54,7 @@ def test_duplicates_leaks_and_rare_types_are_told() -> None:
     said = "\n".join(found.warnings)
     assert "train has 2 duplicate documents, for instance '1' and '2'" in said
     assert "train has 1 duplicate that is annotated differently, for instance '1' and '3'" in said
-    assert "2 of 2 sentences of test also stand in train" in said
+    assert "2 of 2 sentences of test also occur in train" in said
     assert "fewer than 3 mentions): protein (2)" in said
     assert "test has no mentions of protein" in said
     assert survey({"train": [first]}, few=1).warnings == ()
@@ -90,10 +90,10 @@ def test_a_rare_type_that_is_spelled_nearly_as_a_frequent_one_is_told() -> None:
     many = [one(str(n), Span(4, 12, "protein"), text=f"{TEXT} {n}") for n in range(20)]
     slip = one("x", Span(4, 12, "protien"), text=f"{TEXT} x")
     said = "\n".join(survey({"train": [*many, slip]}).warnings)
-    assert "'protien' (1) is spelled nearly as 'protein' (20)" in said
+    assert "'protien' (1) is spelled almost like 'protein' (20)" in said
     assert "rename: {protien: protein}" in said
     other = one("x", Span(4, 12, "drug"), text=f"{TEXT} x")
-    assert "spelled nearly" not in "\n".join(survey({"train": [*many, other]}).warnings)
+    assert "spelled almost" not in "\n".join(survey({"train": [*many, other]}).warnings)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_rare_type_that_is_spelled_nearly_as_a_frequent_one_is_told() -> None:
         ([one("1")], "nothing to learn from"),
         (
             [one("1", labels=(Label("a"),)), one("2", labels=(Label("a"),))],
-            "every document of train is of the class 'a'",
+            "every document of train has the class 'a'",
         ),
     ],
 )

@@ -1,6 +1,6 @@
-"""The card of a corpus: what it holds, where it comes from, and what must be found in it.
+"""The card of a corpus: what it holds, where it comes from, and the counts that loading it must give.
 
-A card is a YAML file, `cards/NAME.yaml`. Every key is checked: an unknown one is refused and its nearest neighbour named.
+A card is a YAML file, `cards/NAME.yaml`. Every key is checked: an unknown key is refused with a suggestion.
 Paths are relative to the corpora directory; `x.tsv` and `x.tsv.gz` name the same file.
 """
 
@@ -24,7 +24,7 @@ class _Part(BaseModel):
 
 
 class SplitCounts(_Part):
-    """What a split holds, as loaded. What is None is not counted; a map gives the count of each type or label."""
+    """What a split holds once loaded. None means not counted; a map has the count of each type or label."""
 
     documents: Count | None = None
     sentences: Count | None = None
@@ -38,7 +38,7 @@ class SplitCounts(_Part):
 
 
 class FormatOf(_Part):
-    """The format that reads the files, with the options its reader takes."""
+    """The format that reads the files, and the options for its reader."""
 
     name: str
     options: dict[str, Any] = {}
@@ -62,19 +62,19 @@ class File(_Part):
     bytes: Count | None = None
     blob: GitId | None = None
     source: str | None = None
-    """The path in the home's repository, if the file lies there as it is."""
+    """The path in the home's repository, if the file is there unchanged."""
     home: Home | None = None
-    """Its own home, if not the card's."""
+    """The home of this file, if it is not the card's."""
     url: str | None = None
     """A direct address, if it is not the raw file in the home's repository."""
     made: str | None = None
-    """How it was made, if no home has it as it is."""
+    """How it was made, if no public copy is identical."""
     optional: bool = False
-    """Kept for completeness: train, devel and test do without it."""
+    """Listed for completeness: train, devel and test do not need it."""
 
 
 class CutSplit(_Part):
-    """A split cut here from another one, by seed; `group` says what stays on one side (see `biomux.corpora.splits`)."""
+    """A split cut from another one, by seed; documents of the same `group` stay together (see `biomux.corpora.splits`)."""
 
     origin: str = Field(alias="from")
     fraction: Annotated[float, Field(gt=0, lt=1)]
@@ -92,15 +92,15 @@ class Ids(_Part):
 
 
 class Split(_Part):
-    """One part of a corpus: files, or a cut made from another split."""
+    """One part of a corpus: files, or a cut from another split."""
 
     files: tuple[str, ...] = ()
     members: str | None = None
-    """Of an archive, the members whose path matches this pattern."""
+    """For an archive: read the members whose path matches this pattern."""
     ids: Ids | None = None
     made: CutSplit | None = None
     format: FormatOf | None = None
-    """How these files are read, if not as the card says."""
+    """The format of these files, if it is not the card's."""
     labelled: bool = True
     counts: SplitCounts = SplitCounts()
 
@@ -112,7 +112,7 @@ class Split(_Part):
 
 
 class Licence(_Part):
-    """The licence in the words of whoever states it, and who that is."""
+    """A licence, and who states it."""
 
     name: str
     stated: str
@@ -127,9 +127,9 @@ class Card(_Part):
     types: tuple[str, ...] = ()
     format: FormatOf | None = None
     rename: dict[str, str] = {}
-    """Types as the files have them → types as the corpus gives them; names of relations and classes too."""
+    """Types in the files → types of the loaded corpus; also for relations and classes."""
     label: str | None = None
-    """The key of a document's metadata (a column of its table) that holds its class; several are separated by `;` or `|`."""
+    """The key of a document's metadata (a column of its table) that holds its class; several classes are separated by `;` or `|`."""
     files: tuple[File, ...] = ()
     splits: dict[str, Split] = {}
     home: Home
@@ -141,11 +141,11 @@ class Card(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Card:
-        known = {file.path for file in self.files}
+        listed = {file.path for file in self.files}
         for name, split in self.splits.items():
-            wanted = {*split.files, *([split.ids.file] if split.ids and split.ids.file else [])}
-            if wanted - known:
-                raise ValueError(f"split {name} names files that are not listed: {', '.join(sorted(wanted - known))}")
+            needed = {*split.files, *([split.ids.file] if split.ids and split.ids.file else [])}
+            if needed - listed:
+                raise ValueError(f"split {name} names files that are not listed: {', '.join(sorted(needed - listed))}")
             if split.made and not (self.splits.get(split.made.origin) and self.splits[split.made.origin].files):
                 raise ValueError(f"split {name} is made from {split.made.origin!r}, which has no files")
         if any(split.files for split in self.splits.values()) and self.format is None:
@@ -160,9 +160,11 @@ class Card(_Part):
 
 
 def parse(data: object, *, where: str) -> Card:
-    """A card from the content of its YAML file; every fault is told at once."""
+    """A card from the content of its YAML file; an error lists all mistakes."""
     try:
         return Card.model_validate(data)
     except ValidationError as error:
-        said = "; ".join(mistakes(error, Card))
-        raise CorpusError("BX206", f"the card is not valid: {said}", where=where, hint="correct these keys") from None
+        message = "; ".join(mistakes(error, Card))
+        raise CorpusError(
+            "BX206", f"the card is not valid: {message}", where=where, hint="correct these keys"
+        ) from None

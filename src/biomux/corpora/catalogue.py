@@ -1,10 +1,10 @@
-"""The catalogue: cards by name, each read only when asked for.
+"""The catalogue: cards by name, each read only when needed.
 
 >>> card("bc5cdr").types
 ('Chemical', 'Disease')
 
-Cards of one's own are files NAME.yaml in the folder ./cards, in the folders that the variable BIOMUX_CARDS names, or in a folder that another
-package names by an entry point `biomux.corpora`. They need no home, licence or citation, and their files lie beside them or in the corpora directory.
+User cards are files NAME.yaml in ./cards, in the folders listed in the variable BIOMUX_CARDS, or in a folder that another package names with an
+entry point `biomux.corpora`. They need no home, licence or citation, and their files are beside them or in the corpora directory.
 """
 
 from __future__ import annotations
@@ -26,43 +26,43 @@ if TYPE_CHECKING:
 
 VARIABLE = "BIOMUX_CARDS"
 _CARDS = resources.files("biomux.corpora").joinpath("cards")
-# Safe, and the C one where there is one: ten times as quick.
+# The safe loader in C if available: ten times as fast.
 _Loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def names() -> tuple[str, ...]:
-    """The names of all corpora, in order: those that come with Biomux and one's own. Reads no card."""
+    """The names of all corpora, in order: those shipped with Biomux and the user's. Reads no card."""
     return tuple(sorted({*_shipped(), *_own()}))
 
 
 def card(name: str) -> Card:
-    """The card of that name; an unknown name is told with its nearest neighbour."""
-    own = _own().get(name) if re.fullmatch(NAME, name) else None
-    if own is None:
+    """The card of that name; the error for an unknown name suggests the nearest."""
+    path = _own().get(name) if re.fullmatch(NAME, name) else None
+    if path is None:
         return _shipped_card(name)
     if name in _shipped():
         raise CorpusError(
             "BX206",
-            f"a card of your own must not have the name of a corpus in the catalogue, got {name!r}",
-            where=str(own),
+            f"your card must not have the name of a corpus in the catalogue, got {name!r}",
+            where=str(path),
             hint="rename the file and the card",
         )
-    return _named(read(_text(own), where=str(own), defaults=_DEFAULTS | {"title": name}), name, str(own))
+    return _named(read(_text(path), where=str(path), defaults=_DEFAULTS | {"title": name}), name, str(path))
 
 
 def folder_of(name: str) -> Path | None:
-    """The folder in which the card of one's own with that name lies; None for cards that come with Biomux."""
-    own = _own().get(name)
-    return None if own is None or name in _shipped() else own.parent
+    """The folder of the user card with that name; None for cards shipped with Biomux."""
+    path = _own().get(name)
+    return None if path is None or name in _shipped() else path.parent
 
 
 def cards() -> Iterator[Card]:
-    """Every card, in the order of names."""
+    """All cards, in the order of their names."""
     return map(card, names())
 
 
 def read(text: str, *, where: str, defaults: Mapping[str, Any] | None = None) -> Card:
-    """A card from YAML text; `defaults` are keys that it may leave out."""
+    """A card from YAML text; `defaults` are used for missing keys."""
     try:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506
     except yaml.YAMLError as error:
@@ -88,44 +88,44 @@ def _shipped_card(name: str) -> Card:
     return _named(read(entry.read_text(encoding="utf-8"), where=f"cards/{name}.yaml"), name, f"cards/{name}.yaml")
 
 
-def _named(found: Card, name: str, where: str) -> Card:
-    if found.name != name:
+def _named(loaded: Card, name: str, where: str) -> Card:
+    if loaded.name != name:
         raise CorpusError(
             "BX206",
-            f"the name in the card must be that of its file, got {found.name!r}",
+            f"the name in the card must be that of its file, got {loaded.name!r}",
             where=where,
             hint="rename one of them",
         )
-    return found
+    return loaded
 
 
 def _own() -> dict[str, Path]:
-    """One's own cards by name; of two with the same name the first that is found."""
-    found: dict[str, Path] = {}
+    """The user's cards by name; the first one found wins."""
+    paths: dict[str, Path] = {}
     for folder in _folders():
         for path in sorted(folder.glob("*.yaml")) if folder.is_dir() else ():
-            found.setdefault(path.stem, path)
-    return found
+            paths.setdefault(path.stem, path)
+    return paths
 
 
 def _folders() -> Iterator[Path]:
     yield Path("cards")
-    for named in os.environ.get(VARIABLE, "").split(os.pathsep):
-        if named:
-            yield Path(named).expanduser()
+    for folder in os.environ.get(VARIABLE, "").split(os.pathsep):
+        if folder:
+            yield Path(folder).expanduser()
     yield from _brought()
 
 
 @cache
 def _brought() -> tuple[Path, ...]:
-    """The folders that other packages name: an entry point is a path, or a function that gives one."""
+    """The folders that other packages name: an entry point is a path, or a function that returns one."""
     from importlib.metadata import entry_points
 
-    found = []
+    folders = []
     for entry in entry_points(group="biomux.corpora"):
         try:
             value = entry.load()
-            found.append(Path(value() if callable(value) else value))
+            folders.append(Path(value() if callable(value) else value))
         except Exception as error:
             raise CorpusError(
                 "BX206",
@@ -133,15 +133,17 @@ def _brought() -> tuple[Path, ...]:
                 where=entry.value,
                 hint="fix or uninstall that package",
             ) from error
-    return tuple(found)
+    return tuple(folders)
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise CorpusError("BX206", f"cannot read the card: {said}", where=str(path), hint="correct the file") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise CorpusError(
+            "BX206", f"cannot read the card: {reason}", where=str(path), hint="correct the file"
+        ) from None
 
 
 def _unknown(name: str) -> CorpusError:

@@ -1,4 +1,4 @@
-"""Whether what lies in a corpora directory is what the cards say."""
+"""Check that the files in a corpora directory match the cards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is not as the card says."""
+    """One difference from the card."""
 
     kind: Literal["missing", "damaged", "counts"]
     what: str
@@ -33,7 +33,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A corpus that was checked. "absent": none of its files is here, which is no fault."""
+    """The result of checking a corpus. "absent": none of its files is here, which is not a fault."""
 
     corpus: str
     state: Literal["ok", "absent", "faulty"]
@@ -42,7 +42,7 @@ class CheckResult:
 
 
 def check(card: Card, root: Path, *, counts: bool = True) -> CheckResult:
-    """Compare one corpus with its card: files and checksums, then, if those are right, the counts of each split."""
+    """Compare one corpus with its card: files and checksums, then, if these are right, the counts of each split."""
     present = [file for file in card.files if locate(root, file.path)]
     if not present:
         return CheckResult(card.name, "absent", 0)
@@ -53,29 +53,29 @@ def check(card: Card, root: Path, *, counts: bool = True) -> CheckResult:
 
 
 def damage(file: File, path: Path, *, on_bytes: Callable[[int], None] | None = None) -> str | None:
-    """What is wrong with the content of a file, decompressed; None if nothing, or if the card knows no checksum."""
+    """What is wrong with the decompressed content of a file; None if it is right, or if the card has no checksum."""
     if file.sha256 is None and file.blob is None:
         return None
     source = formats.of_path(path)
     try:
         if file.sha256 is None:
-            found, wanted, kind = _git_blob(source), str(file.blob), "git blob id"
+            actual, expected, kind = _git_blob(source), str(file.blob), "git blob id"
         else:
             digest = hashlib.sha256()
             for block in _blocks(source):
                 digest.update(block)
                 if on_bytes:
                     on_bytes(len(block))
-            found, wanted, kind = digest.hexdigest(), file.sha256, "sha256"
+            actual, expected, kind = digest.hexdigest(), file.sha256, "sha256"
     except BiomuxError as error:
         return error.message
-    return None if found == wanted else f"its {kind} is {found[:12]}…, not {wanted[:12]}…"
+    return None if actual == expected else f"its {kind} is {actual[:12]}…, not {expected[:12]}…"
 
 
 def _file_faults(file: File, root: Path) -> Iterator[Fault]:
     path = locate(root, file.path)
     if path is None and not file.optional:
-        yield Fault("missing", file.path, "the file is not there")
+        yield Fault("missing", file.path, "the file is missing")
     elif path is not None and (message := damage(file, path)):
         yield Fault("damaged", file.path, message)
 
@@ -86,11 +86,11 @@ def _count_faults(corpus: Corpus) -> Iterator[Fault]:
         if optional.intersection(split.files):
             continue
         try:
-            found = stats.count(corpus.documents(name))
+            counts = stats.count(corpus.documents(name))
         except BiomuxError as error:
             yield Fault("damaged", name, str(error))
             continue
-        for message in stats.differences(split.counts, found):
+        for message in stats.differences(split.counts, counts):
             yield Fault("counts", name, message)
 
 
@@ -101,7 +101,7 @@ def _blocks(source: formats.Source) -> Iterator[bytes]:
 
 
 def _git_blob(source: formats.Source) -> str:
-    """Git's id of the content. Its length stands first, so the content is read twice."""
+    """Git's id of the content. The hash begins with the length, so the content is read twice."""
     size = sum(map(len, _blocks(source)))
     digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     for block in _blocks(source):

@@ -4,7 +4,7 @@
 ...     print(document.id, len(document.spans))
 bc5cdr/train:1 2
 
-"train+devel" gives one after the other. Documents come lazily; reading a corpus twice reads its files twice.
+"train+devel" reads one split after the other. Documents are read lazily; reading a corpus twice reads its files twice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A corpus in a directory; `types` maps the types that this view keeps to what they are called, None for all."""
+    """A corpus in a directory; `types` maps the types that this view keeps to their names in it; None keeps all."""
 
     card: Card
     root: Path
@@ -49,12 +49,12 @@ class Corpus:
         return tuple(self.card.splits)
 
     def files(self) -> list[Path]:
-        """The files that are there, in the order of the card."""
-        found = (directory.locate(self.root, file.path) for file in self.card.files)
-        return [path for path in found if path is not None]
+        """The files that exist, in the order of the card."""
+        paths = (directory.locate(self.root, file.path) for file in self.card.files)
+        return [path for path in paths if path is not None]
 
     def documents(self, split: str, *, on_error: Callable[[FormatError], None] = formats.stop) -> Iterator[Document]:
-        """The documents of a split, or of several joined by "+". What is missing is told now, what is malformed later."""
+        """The documents of a split, or of several joined by "+". Missing files are reported at once, malformed documents as they are read."""
         parts = [self._part(name.strip(), on_error) for name in split.split("+")]
         return chain.from_iterable(parts)
 
@@ -64,15 +64,15 @@ class Corpus:
                 "BX207", f"corpus {self.name!r} has no split {name!r}", hint=did_you_mean(name, self.splits)
             )
         split = self.card.splits[name]
-        given = split.made.origin if split.made else name
-        origin = self.card.splits[given]
+        origin_name = split.made.origin if split.made else name
+        origin = self.card.splits[origin_name]
         files = [(path, self._find(path)) for path in origin.files]
         ids = self._ids(origin.ids) if origin.ids else None
         read = self._read(origin, [path for _, path in files], ids, on_error)
-        cuts = [(cut, made) for cut in self.card.cuts(given) if (made := self.card.splits[cut].made)]
+        cuts = [(cut, settings) for cut in self.card.cuts(origin_name) if (settings := self.card.splits[cut].made)]
         if cuts:
-            wanted = name if split.made else None
-            read = (document for document in read if side(document, cuts) == wanted)
+            wanted_side = name if split.made else None
+            read = (document for document in read if side(document, cuts) == wanted_side)
         stem = formats.of_path(files[0][1]).stem if len(files) == 1 and not origin.members else None
         return self._named(read, name, stem)
 
@@ -101,16 +101,16 @@ class Corpus:
                     on_error(error)
 
     def _named(self, documents: Iterable[Document], split: str, stem: str | None) -> Iterator[Document]:
-        """Documents with ids that are unique in the house, and the types of this view.
+        """Give the documents ids that are unique across corpora, and the types of this view.
 
-        `stem` is what the format calls a document by that has no id of its own; None if that is to stay.
+        `stem` is the prefix that the format gives to ids of documents without an id, to be removed; None keeps it.
         """
-        seen: dict[str, int] = {}
+        counts: dict[str, int] = {}
         rename = self.card.rename
         for document in documents:
             local = document.id.removeprefix(f"{stem}:") if stem else document.id
-            again = seen[local] = seen.get(local, 0) + 1
-            name = f"{self.name}/{split}:{local}" + (f"#{again}" if again > 1 else "")
+            number = counts[local] = counts.get(local, 0) + 1
+            name = f"{self.name}/{split}:{local}" + (f"#{number}" if number > 1 else "")
             named = replace(document, id=name)
             if self.card.label:
                 named = _with_classes(named, self.card.label)
@@ -119,16 +119,16 @@ class Corpus:
             yield named if self.types is None else view.keep(named, self.types)
 
     def _ids(self, chosen: Ids) -> tuple[frozenset[str], bool]:
-        found = set(chosen.listed)
+        ids = set(chosen.listed)
         if chosen.file:
-            found |= _id_file(self._find(chosen.file))
-        return frozenset(found), chosen.keep
+            ids |= _id_file(self._find(chosen.file))
+        return frozenset(ids), chosen.keep
 
     def _find(self, path: str) -> Path:
-        found = directory.locate(self.root, path)
-        if found is None:
+        file = directory.locate(self.root, path)
+        if file is None:
             raise missing(self.card, path, self.root)
-        return found
+        return file
 
 
 def get(
@@ -137,32 +137,32 @@ def get(
     directory: str | Path | None = None,
     types: Iterable[str] | Mapping[str, str] | None = None,
 ) -> Corpus:
-    """The corpus of that name, or a view of it: "bc5cdr[Chemical]", or `types=` (a mapping renames). A path is data of one's own."""
-    base, kept = view.parse(name)
+    """The corpus of that name, or a view of it: "bc5cdr[Chemical]", or `types=` (a mapping renames). A path names your own data."""
+    base, kept_types = view.parse(name)
     data = own.of_spec(base)
     card = catalogue.card(base) if data is None else own.card(data)
     if types is not None:
-        if kept is not None:
+        if kept_types is not None:
             raise CorpusError("BX207", f"cannot use both brackets and types= for {name!r}", hint="use one of them")
-        kept = dict(types) if isinstance(types, Mapping) else {one: one for one in types}
+        kept_types = dict(types) if isinstance(types, Mapping) else {type_: type_ for type_ in types}
     if data is not None:
-        kept = {one: one for one in data.types} if kept is None and data.types else kept
-        return Corpus(card, Path(), kept)
-    if kept is not None and (card.types or catalogue.folder_of(base) is None):
-        view.check_types(kept, card.types, corpus=base)
-    return Corpus(card, _root(card, directory), kept)
+        kept_types = {type_: type_ for type_ in data.types} if kept_types is None and data.types else kept_types
+        return Corpus(card, Path(), kept_types)
+    if kept_types is not None and (card.types or catalogue.folder_of(base) is None):
+        view.check_types(kept_types, card.types, corpus=base)
+    return Corpus(card, _root(card, directory), kept_types)
 
 
 def types_of(name: str, *, directory: str | Path | None = None) -> tuple[str, ...]:
-    """The types of a corpus' spans: those of its card, or, of data of one's own, those that are found in it."""
-    base, kept = view.parse(name)
+    """The types of a corpus' spans: those of its card, or, for your own data, those that occur in it."""
+    base, kept_types = view.parse(name)
     if own.of_spec(base) is None and (catalogue.card(base).types or catalogue.folder_of(base) is None):
-        if kept is None:
+        if kept_types is None:
             return catalogue.card(base).types
-        view.check_types(kept, catalogue.card(base).types, corpus=base)
-        return tuple(kept.values())
-    found = get(name, directory=directory)
-    documents = chain.from_iterable(map(found.documents, found.splits))
+        view.check_types(kept_types, catalogue.card(base).types, corpus=base)
+        return tuple(kept_types.values())
+    corpus = get(name, directory=directory)
+    documents = chain.from_iterable(map(corpus.documents, corpus.splits))
     return tuple(sorted({span.type for document in documents for span in document.spans}))
 
 
@@ -178,20 +178,20 @@ def load(
     return get(name, directory=directory, types=types).documents(split, on_error=on_error)
 
 
-def _root(card: Card, given: str | Path | None) -> Path:
-    """The folder that the paths of a card begin at: that of a card of one's own, if its files lie beside it."""
+def _root(card: Card, chosen: str | Path | None) -> Path:
+    """The folder that the paths of a card are relative to: a user card's folder, if its files are beside it."""
     beside = catalogue.folder_of(card.name)
     if beside is not None and any(directory.locate(beside, file.path) for file in card.files):
         return beside
-    return directory.find(given)
+    return directory.find(chosen)
 
 
 def _with_classes(document: Document, key: str) -> Document:
-    """The document with the classes that its metadata hold; an empty cell is none."""
+    """The document with the classes in its metadata as labels; an empty cell means none."""
     value = document.metadata.get(key)
     names = value if isinstance(value, list) else re.split(r"[;|]", "" if value is None else str(value))
-    found = dict.fromkeys(name for one in names if (name := str(one).strip()))
-    return replace(document, labels=(*document.labels, *map(Label, found)))
+    classes = dict.fromkeys(name for entry in names if (name := str(entry).strip()))
+    return replace(document, labels=(*document.labels, *map(Label, classes)))
 
 
 def missing(card: Card, path: str, root: Path) -> CorpusError:
@@ -206,7 +206,7 @@ def missing(card: Card, path: str, root: Path) -> CorpusError:
 
 
 def not_open(card: Card, root: Path) -> CorpusError:
-    """The error for a corpus that its holders give out on application only: how to apply, and where to put it."""
+    """The error for a corpus that is only available on application: how to apply, and where to put it."""
     places = ", ".join(str(root / file.path) for file in card.files)
     return CorpusError(
         "BX205",
@@ -225,7 +225,7 @@ def _sources(path: Path, members: str | None) -> Iterator[Source]:
 
 
 def _id_file(path: Path) -> set[str]:
-    """The ids in a file: one a line, or the keys of a JSON object."""
+    """The ids in a file: one per line, or the keys of a JSON object."""
     import json
 
     with formats.of_path(path).open() as stream:

@@ -1,7 +1,7 @@
-"""Cross-corpus pairs: which types of a corpus can be asked of heads that were trained on others.
+"""Cross-corpus pairs: for which types of a corpus heads trained on other corpora can be evaluated.
 
-The pairs stand in `cross.yaml` beside the cards. They say "about the same", not "the same": annotation guidelines differ, and boundaries
-with them, so strict figures of a pair are low even for a good head.
+The pairs are in `cross.yaml` beside the cards. They mean "about the same", not "the same": annotation guidelines differ, and so do
+boundaries, so the strict scores of a pair are low even for a good head.
 
 >>> pairs("linnaeus")
 {'Species': (('s800', 'Species'),)}
@@ -19,7 +19,7 @@ Pairs = dict[str, tuple[tuple[str, str], ...]]
 
 
 def pairs(corpus: str) -> Pairs:
-    """The pairs of a corpus; none if the table does not know it."""
+    """The pairs of a corpus; empty if it is not in the table."""
     return dict(_all().get(corpus, {}))
 
 

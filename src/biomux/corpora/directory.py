@@ -1,4 +1,4 @@
-"""Which directory the corpora lie in, and where in it a file is."""
+"""Find the corpora directory, and files in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def config_file() -> Path:
 
 
 def candidates(directory: str | Path | None = None) -> list[tuple[str, Path | None]]:
-    """The places that may name the directory, in the order they are asked; None where one says nothing."""
+    """The places that may name the directory, in the order they are tried; None if one is not set."""
     variable = os.environ.get(VARIABLE)
     return [
         ("the argument (--corpora)", Path(directory) if directory is not None else None),
@@ -30,21 +30,19 @@ def candidates(directory: str | Path | None = None) -> list[tuple[str, Path | No
 
 
 def chosen(directory: str | Path | None = None) -> Path:
-    """The directory that is named first, whether it exists or not."""
+    """The first directory that is named, whether it exists or not."""
     return next(path for _, path in candidates(directory) if path is not None).expanduser()
 
 
 def find(directory: str | Path | None = None) -> Path:
-    """The corpora directory; an error that names every place looked at if it is not there."""
+    """The corpora directory; if it does not exist, the error names every place that was tried."""
     path = chosen(directory)
     if path.is_dir():
         return path
-    looked = "; ".join(
-        f"{place}: {named if named is not None else 'not set'}" for place, named in candidates(directory)
-    )
+    tried = "; ".join(f"{place}: {named if named is not None else 'not set'}" for place, named in candidates(directory))
     raise CorpusError(
         "BX202",
-        f"no such corpora directory: {str(path)!r} (from {looked})",
+        f"no such corpora directory: {str(path)!r} (from {tried})",
         hint=f"give --corpora DIR, or set {VARIABLE}",
     )
 

@@ -1,7 +1,7 @@
-"""Get the files of a corpus from its public home: with progress, resumed where it stopped, checked before it is used.
+"""Download the files of a corpus from its public home: with progress, resumable, and checked before use.
 
-A file is written beside its place as `.NAME.part`; it takes its name only when its checksum is right. What has no direct address
-is listed with where to find it and where to put it.
+A file is first written as `.NAME.part` and renamed only when its checksum is right. Files without a direct address
+are listed with where to find them and where to put them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ RAW = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = 30.0
 ATTEMPTS = 3
 MAX_BYTES = 2 << 30
-"""More than any corpus of the catalogue: a download that goes on longer is stopped."""
+"""More than any corpus of the catalogue has: a longer download is stopped."""
 _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A file of a corpus: where it goes, where it comes from (None: by hand), whether it is there and right."""
+    """A file of a corpus: where it goes, where it comes from (`url` None: by hand), and whether it is present and intact."""
 
     file: File
     place: Path
@@ -45,18 +45,18 @@ class Item:
 
 
 def plan(card: Card, root: Path) -> list[Item]:
-    """What there is to fetch, and what is there already."""
+    """The files to fetch, and those that are present already."""
     items = []
     for file in card.files:
-        here = locate(root, file.path)
+        path = locate(root, file.path)
         home = file.home or card.home
-        present = here is not None and damage(file, here) is None
+        present = path is not None and damage(file, path) is None
         items.append(Item(file, root / file.path, address(file, home), describe(file, home), present))
     return items
 
 
 def address(file: File, home: Home) -> str | None:
-    """The direct address of a file: its own, or the raw file at the home's commit."""
+    """The direct address of a file: its `url`, or the raw file at the home's commit."""
     if file.url:
         return file.url
     if file.source and home.repository and home.commit:
@@ -74,7 +74,7 @@ def describe(file: File, home: Home) -> str:
 
 
 def download(item: Item, *, on_bytes: Callable[[int], None] = lambda _: None) -> None:
-    """Fetch one file to its place. An interrupted download goes on where it stopped, now or at the next call."""
+    """Fetch one file to its place. An interrupted download is resumed, now or at the next call."""
     if item.url is None:
         raise CorpusError(
             "BX208", f"cannot download {item.file.path!r}: it has no direct address", hint=by_hand([item])
@@ -96,7 +96,7 @@ def download(item: Item, *, on_bytes: Callable[[int], None] = lambda _: None) ->
 
 
 def by_hand(items: list[Item]) -> str:
-    """What to download and where to put it, for someone with a browser."""
+    """What to download with a browser, and where to put it."""
     return "get by hand: " + "; ".join(f"{item.url or item.where} → {item.place}" for item in items)
 
 
@@ -105,9 +105,9 @@ def _receive_all(item: Item, url: str, part: Path, on_bytes: Callable[[int], Non
         raise CorpusError(
             "BX208", "cannot download: the address must be http or https", where=url, hint=by_hand([item])
         )
-    begun = part.stat().st_size if part.exists() else 0
-    if begun:
-        on_bytes(begun)
+    received = part.stat().st_size if part.exists() else 0
+    if received:
+        on_bytes(received)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             if _receive(url, part, on_bytes):
@@ -123,44 +123,44 @@ def _receive_all(item: Item, url: str, part: Path, on_bytes: Callable[[int], Non
         except (OSError, http.client.HTTPException) as error:
             reason = str(getattr(error, "reason", None) or error or type(error).__name__)
         if attempt == ATTEMPTS:
-            again = "call again to go on where it stopped, or " if part.exists() else ""
+            again = "run it again to resume, or " if part.exists() else ""
             raise CorpusError(
                 "BX208", f"the download failed: {reason}", where=url, hint=f"{again}{by_hand([item])}"
             ) from None
 
 
 def _receive(url: str, part: Path, on_bytes: Callable[[int], None]) -> bool:
-    """Receive what is left of a file; whether all of it came."""
-    have = part.stat().st_size if part.exists() else 0
+    """Receive the rest of a file; whether it is complete."""
+    received = part.stat().st_size if part.exists() else 0
     headers = {"Accept-Encoding": "identity", "User-Agent": "biomux"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    if received:
+        headers["Range"] = f"bytes={received}-"
     request = urllib.request.Request(url, headers=headers)  # noqa: S310
     try:
         answer = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)  # noqa: S310
     except urllib.error.HTTPError as error:
-        if error.code != 416 or not have:
+        if error.code != 416 or not received:
             raise
         error.close()
-        if error.headers.get("Content-Range", "") == f"bytes */{have}":
+        if error.headers.get("Content-Range", "") == f"bytes */{received}":
             return True
-        part.unlink()  # longer than the file is now: not its beginning
-        on_bytes(-have)
+        part.unlink()  # longer than the file on the server, so not its beginning
+        on_bytes(-received)
         return False
     with answer:
-        goes_on = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        if have and not goes_on:
-            on_bytes(-have)
-            have = 0
+        resumed = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {received}-")
+        if received and not resumed:
+            on_bytes(-received)
+            received = 0
         length = answer.headers.get("Content-Length")
-        wanted = have + int(length) if length else None
-        with part.open("ab" if goes_on else "wb") as stream:
+        expected = received + int(length) if length else None
+        with part.open("ab" if resumed else "wb") as stream:
             while block := answer.read(_BLOCK):
-                have += len(block)
-                if have > MAX_BYTES:
+                received += len(block)
+                if received > MAX_BYTES:
                     raise CorpusError(
                         "BX208", f"the download exceeds {MAX_BYTES:,} bytes", where=url, hint="check the card"
                     )
                 stream.write(block)
                 on_bytes(len(block))
-    return wanted is None or have >= wanted
+    return expected is None or received >= expected

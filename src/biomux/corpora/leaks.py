@@ -1,10 +1,10 @@
-"""Leaks: held-out text that stands in a training part.
+"""Leaks: held-out text that also occurs in a training part.
 
-Text is compared sentence by sentence and as a whole, without blanks and case, if it has at least 40 characters. What is found is
-taken out of the training part; what is left of a document stays as it was, cut into pieces where sentences went. A document of
-which something is said as a whole (relations, questions, a label, a pair) goes as a whole.
+Text is compared sentence by sentence and as a whole, ignoring white space and case, if it has at least 40 characters. Text that is
+found is removed from the training part; the rest of a document is kept unchanged, cut into pieces where sentences were removed. A
+document with annotations of the whole text (relations, questions, a label, a pair) is removed whole.
 
-Joint training makes this needful: most of BioNLP09's test sentences are training sentences of JNLPBA.
+Joint training makes this necessary: most of BioNLP09's test sentences are training sentences of JNLPBA.
 """
 
 from __future__ import annotations
@@ -26,46 +26,53 @@ if TYPE_CHECKING:
     Splitter = Callable[[Document], Sequence[Range]]
 
 MIN_CHARACTERS = 40
-"""Shorter text is not compared: headings and stock phrases are in every corpus."""
+"""Shorter text is not compared: headings and stock phrases occur in every corpus."""
 
 _SHORT = 0
-"""Stands for the key of a text that is not compared."""
+"""The key of a text that is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """How much of a held-out part stands in a training part. Units are sentences, or whole texts where there are none."""
+    """How much of a held-out part occurs in a training part. Units are sentences, or whole texts if there are none."""
 
     held_out: str
     training: str
     units: int
     """Held-out units found in the training part."""
     held_out_units: int
-    """All units of the held-out part, short ones too."""
+    """All units of the held-out part, including short ones."""
     removed: int
-    """Training units taken out for them."""
+    """Training units that were removed for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeakReport:
-    """What was found and taken out: one line for each pair with a leak, the largest first."""
+    """What was found and removed: one entry for each pair with a leak, the largest first."""
 
     leaks: tuple[Leak, ...] = ()
     documents: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Training part → documents before, documents that lost text."""
+    """Training part → number of documents before, number of documents that lost text."""
 
     def rows(self) -> list[tuple[str, str, int, int, float, int]]:
         """The table: held out, training, found, of, share, removed."""
         return [
-            (one.held_out, one.training, one.units, one.held_out_units, one.units / one.held_out_units, one.removed)
-            for one in self.leaks
+            (
+                leak.held_out,
+                leak.training,
+                leak.units,
+                leak.held_out_units,
+                leak.units / leak.held_out_units,
+                leak.removed,
+            )
+            for leak in self.leaks
         ]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
         return {
             "min_characters": MIN_CHARACTERS,
-            "leaks": [asdict(one) for one in self.leaks],
+            "leaks": [asdict(leak) for leak in self.leaks],
             "documents": {
                 name: {"before": before, "touched": touched} for name, (before, touched) in self.documents.items()
             },
@@ -73,11 +80,11 @@ class LeakReport:
 
     def __str__(self) -> str:
         if not self.leaks:
-            return "no held-out text stands in a training part"
+            return "no held-out text occurs in a training part"
         head = ("held out", "in training part", "found", "of", "share", "removed")
         rows = [head] + [
-            (held, training, f"{units:,}", f"{of:,}", f"{share:.1%}", f"{removed:,}")
-            for held, training, units, of, share, removed in self.rows()
+            (held_out, training, f"{units:,}", f"{of:,}", f"{share:.1%}", f"{removed:,}")
+            for held_out, training, units, of, share, removed in self.rows()
         ]
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
         lines = [
@@ -96,37 +103,43 @@ def filter_leaks(
     *,
     sentences: Splitter | None = split_document,
 ) -> tuple[dict[str, list[Document]], LeakReport]:
-    """The training parts without the text of the held-out parts, and a report of what went.
+    """The training parts without the text of the held-out parts, and a report of what was removed.
 
-    `sentences` gives the sentences of a document; with None, those that have none of their own are compared as wholes.
+    `sentences` splits a document into sentences; with None, documents without sentences are compared whole.
     """
-    held = {name: _keys_of(documents, sentences) for name, documents in held_out.items()}
-    known = {found for keys in held.values() for column in keys for found in column} - {_SHORT}
-    kept: dict[str, list[Document]] = {}
+    held_out_keys = {name: _keys_of(documents, sentences) for name, documents in held_out.items()}
+    leaked_keys = {value for keys in held_out_keys.values() for column in keys for value in column} - {_SHORT}
+    filtered: dict[str, list[Document]] = {}
     leaks: list[Leak] = []
     touched: dict[str, tuple[int, int]] = {}
     for part, documents in training.items():
-        found: dict[int, int] = {}
-        later: dict[int, int] = {}
-        kept[part] = []
+        removed_counts: dict[int, int] = {}
+        piece_counts: dict[int, int] = {}
+        filtered[part] = []
         before = changed = 0
         for document in documents:
             before += 1
-            left = list(_without(document, known, (found, later), sentences))
-            changed += left != [document]
-            kept[part] += left
+            rest = list(_without(document, leaked_keys, (removed_counts, piece_counts), sentences))
+            changed += rest != [document]
+            filtered[part] += rest
         touched[part] = (before, changed)
-        for name, (own, wholes) in held.items():
-            units = sum(one in found or whole in found for one, whole in zip(own, wholes, strict=True))
-            removed = sum(found.get(one, 0) + later.get(one, 0) for one in {*own, *wholes})
+        for name, (unit_keys_of_part, wholes) in held_out_keys.items():
+            units = sum(
+                unit_key in removed_counts or whole in removed_counts
+                for unit_key, whole in zip(unit_keys_of_part, wholes, strict=True)
+            )
+            removed = sum(
+                removed_counts.get(unit_key, 0) + piece_counts.get(unit_key, 0)
+                for unit_key in {*unit_keys_of_part, *wholes}
+            )
             if units or removed:
-                leaks.append(Leak(name, part, units, len(own), removed))
-    leaks.sort(key=lambda one: (-one.units, one.held_out, one.training))
-    return kept, LeakReport(tuple(leaks), touched)
+                leaks.append(Leak(name, part, units, len(unit_keys_of_part), removed))
+    leaks.sort(key=lambda leak: (-leak.units, leak.held_out, leak.training))
+    return filtered, LeakReport(tuple(leaks), touched)
 
 
 def key(text: str) -> int | None:
-    """A number for a text that is equal for equal text, blanks and case aside; None for one too short to be compared.
+    """A number that is the same for texts that differ only in white space and case; None if the text is too short to be compared.
 
     >>> key("A  sentence of at least forty characters it is.") == key("a sentence of at least forty CHARACTERS it is.")
     True
@@ -138,7 +151,7 @@ def key(text: str) -> int | None:
 
 
 def units(document: Document, sentences: Splitter | None = split_document) -> list[Range]:
-    """The parts of a text that are compared: its sentences, or the whole where it has none. A pair is one unit."""
+    """The parts of a text that are compared: its sentences, or the whole if it has none. A pair is one unit."""
     whole = [(0, len(document.text))] if document.text else []
     if document.pair is not None:
         return whole
@@ -146,7 +159,7 @@ def units(document: Document, sentences: Splitter | None = split_document) -> li
 
 
 def unit_keys(document: Document, ranges: Sequence[Range]) -> tuple[list[int], int]:
-    """The key of each unit, and that of the whole; 0 for what is too short.
+    """The key of each unit, and that of the whole; 0 if too short.
 
     A pair is compared as a pair: evidence may be shared between splits, a claim with its evidence may not.
     """
@@ -157,52 +170,52 @@ def unit_keys(document: Document, ranges: Sequence[Range]) -> tuple[list[int], i
 
 
 def _keys_of(documents: Iterable[Document], sentences: Splitter | None) -> tuple[array[int], array[int]]:
-    """The key of each unit, and beside it that of its whole document. Eight bytes a key; 0 for what is too short."""
-    own: array[int] = array("Q")
-    wholes: array[int] = array("Q")
+    """The key of each unit, and in parallel that of its whole document. Eight bytes per key; 0 if too short."""
+    of_units: array[int] = array("Q")
+    of_wholes: array[int] = array("Q")
     for document in documents:
         ranges = units(document, sentences)
         keys, whole = unit_keys(document, ranges)
-        own.extend(keys)
-        wholes.extend([whole] * len(keys))
-    return own, wholes
+        of_units.extend(keys)
+        of_wholes.extend([whole] * len(keys))
+    return of_units, of_wholes
 
 
 def _without(
     document: Document,
-    known: set[int],
+    leaked_keys: set[int],
     counts: tuple[dict[int, int], dict[int, int]],
     sentences: Splitter | None,
 ) -> Iterator[Document]:
-    """What is left of a document. What went is counted in the first of `counts`; in the second, what went out of pieces.
+    """The rest of a document. The first of `counts` counts the units removed from it, the second those removed from its pieces.
 
-    A piece is compared again: it may be a held-out sentence that only looks like two sentences here.
+    A piece is compared again: it may be a held-out sentence that was split in two here.
     """
-    found, later = counts
+    removed_counts, piece_counts = counts
     ranges = units(document, sentences)
     keys, whole = unit_keys(document, ranges)
-    leaked = [one in known for one in keys]
-    if not any(leaked) and whole not in known:
+    leaked = [unit_key in leaked_keys for unit_key in keys]
+    if not any(leaked) and whole not in leaked_keys:
         yield document
         return
-    for one, gone in zip(keys, leaked, strict=True):
+    for unit_key, gone in zip(keys, leaked, strict=True):
         if gone:
-            found[one] = found.get(one, 0) + 1
-    if whole in known:
-        found[whole] = found.get(whole, 0) + leaked.count(False)
+            removed_counts[unit_key] = removed_counts.get(unit_key, 0) + 1
+    if whole in leaked_keys:
+        removed_counts[whole] = removed_counts.get(whole, 0) + leaked.count(False)
     elif not _whole(document):
         for piece in _pieces(document, ranges, leaked):
-            yield from _without(piece, known, (later, later), sentences)
+            yield from _without(piece, leaked_keys, (piece_counts, piece_counts), sentences)
 
 
 def _whole(document: Document) -> bool:
-    """Whether something is said of the whole text, so that a piece of it would not bear it out."""
-    said = document.pair is not None or document.questions or document.relations
-    return bool(said) or any(label.start is None for label in document.labels)
+    """Whether it has annotations of the whole text, which need not hold for a piece of it."""
+    annotated = document.pair is not None or document.questions or document.relations
+    return bool(annotated) or any(label.start is None for label in document.labels)
 
 
 def _pieces(document: Document, ranges: list[Range], leaked: list[bool]) -> Iterator[Document]:
-    """The runs of sentences that stay, each a document of its own."""
+    """The runs of sentences that are kept, each as a separate document."""
     number = 0
     first: int | None = None
     for index, gone in enumerate([*leaked, True]):
@@ -215,7 +228,7 @@ def _pieces(document: Document, ranges: list[Range], leaked: list[bool]) -> Iter
 
 
 def cut(document: Document, start: int, end: int, *, id: str) -> Document:
-    """The document from `start` to `end`, with the annotations that lie wholly within, their offsets moved along.
+    """The document from `start` to `end`, with the annotations that lie wholly inside, and their offsets adjusted.
 
     >>> from biomux.document import Document, Span
     >>> piece = cut(Document("1", "No. TP53 it is.", spans=(Span(4, 8, "gene"),)), 4, 15, id="1/1")
@@ -236,26 +249,30 @@ def cut(document: Document, start: int, end: int, *, id: str) -> Document:
         for span in document.spans
         if inside(span.start, span.end)
     )
-    here = {span.id for span in spans}
+    span_ids = {span.id for span in spans}
     return replace(
         document,
         id=id,
         text=document.text[start:end],
         passages=tuple(
-            replace(one, start=max(one.start, start) - start, end=min(one.end, end) - start)
-            for one in document.passages
-            if one.start < end and one.end > start
+            replace(passage, start=max(passage.start, start) - start, end=min(passage.end, end) - start)
+            for passage in document.passages
+            if passage.start < end and passage.end > start
         ),
         sentences=_moved(document.sentences, start, end),
         tokens=_moved(document.tokens, start, end),
         spans=spans,
         relations=tuple(
-            one for one in document.relations if all(arg.kind == "span" and arg.target in here for arg in one.arguments)
+            relation
+            for relation in document.relations
+            if all(argument.kind == "span" and argument.target in span_ids for argument in relation.arguments)
         ),
         labels=tuple(
-            one if one.start is None or one.end is None else replace(one, start=one.start - start, end=one.end - start)
-            for one in document.labels
-            if one.start is None or inside(one.start, one.end)
+            label
+            if label.start is None or label.end is None
+            else replace(label, start=label.start - start, end=label.end - start)
+            for label in document.labels
+            if label.start is None or inside(label.start, label.end)
         ),
         coverage=_moved(document.coverage, start, end),
     )

@@ -1,13 +1,13 @@
-"""Data of one's own as a corpus: a file, a folder, a glob, or files by split.
+"""Your own data as a corpus: a file, a folder, a glob, or files by split.
 
-    corpus: data/                      a folder: its files or folders called train, devel and test; all of it is train where there are none
+    corpus: data/                      a folder: its files or folders called train, devel and test; without such names, all of it is train
     corpus: data/notes.jsonl           a file: all of it is train
     corpus: {train: data/*.ann, devel: 0.15, test: 0.2, format: brat, rename: {Protein: gene}}
 
-Formats are recognised. Without a development part one is cut from the training part: seeded, by document, equal texts on one side. Paths
-are relative to the folder that a command is run in.
+Formats are recognised. Without a development part, one is cut from the training part: seeded, by document, with equal texts on the same
+side. Paths are relative to the working directory.
 
-In Python a corpus of one's own is named by its path, or by the mapping as a JSON text (`spec`); both are what `corpora.get` takes.
+In Python such a corpus is named by its path, or by the mapping as JSON text (`spec`); `corpora.get` accepts both.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 SHARE = 0.15
-"""The share of the training documents that is cut for development where the data have no such part."""
+"""The share of the training documents that is cut for development if the data have no such part."""
 SPLITS = ("train", "devel", "test")
 _WORDS = {
     "train": ("train", "training", "trn"),
     "devel": ("dev", "devel", "development", "valid", "validation", "val"),
     "test": ("test", "testing", "heldout"),
 }
-"""Split → words of file and folder names that mean it."""
+"""Split → words in names of files and folders that mean it."""
 _BY_WORD = {word: split for split, words in _WORDS.items() for word in words}
 _CLASSES = ("label", "labels", "class", "classes", "category", "categories", "gold_label")
-"""Columns that hold a text's class where none is named."""
+"""Columns that hold a text's class if none is given."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class OwnData(BaseModel):
-    """What `corpus:` says about data of one's own: a `path` whose splits are found by name, or the files of `train`.
+    """The mapping under `corpus:` for your own data: a `path` whose splits are found by name, or the files of `train`.
 
     `devel` and `test` are files, or a share of the training documents to cut. `label` is the column or key that holds a text's class.
-    `rename` gives types other names, and merges those that get the same; `types` are those that are kept, by their new names.
+    `rename` gives types other names, and merges those that get the same name; `types` are those to keep, by their new names.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,12 +73,12 @@ class OwnData(BaseModel):
         if (self.path is None) == (self.train is None):
             raise ValueError("give either path or train, but not both")
         if self.options and self.format is None:
-            raise ValueError("options are those of a format: name it with format")
+            raise ValueError("options need a format: name it with format")
         return self
 
 
 def of_spec(spec: str) -> OwnData | None:
-    """The data of one's own that a corpus' name means; None if it is a name of the catalogue."""
+    """The user data that a corpus' name refers to; None if it is a name of the catalogue."""
     if spec.startswith("{"):
         try:
             raw = yaml.safe_load(spec)
@@ -91,28 +91,28 @@ def of_spec(spec: str) -> OwnData | None:
 
 
 def of_argument(data: str) -> OwnData:
-    """What a command is given as data: a path, or a mapping as a recipe writes it."""
+    """The data argument of a command: a path, or a mapping as in a recipe."""
     return (of_spec(data) if data.startswith("{") else None) or OwnData(path=data)
 
 
 def of_mapping(raw: Mapping[str, Any], *, where: str = "corpus") -> OwnData:
-    """What `corpus:` says, checked; every mistake is named at once."""
+    """Check the mapping under `corpus:`; an error lists all mistakes."""
     try:
         return OwnData.model_validate(raw)
     except ValidationError as error:
-        said = "; ".join(dict.fromkeys(_plain(one) for one in mistakes(error, OwnData)))
-        raise CorpusError("BX210", said, where=where, hint="see docs/how-to/own-data.md") from None
+        message = "; ".join(dict.fromkeys(_plain(mistake) for mistake in mistakes(error, OwnData)))
+        raise CorpusError("BX210", message, where=where, hint="see docs/how-to/own-data.md") from None
 
 
 def spec(corpus: str, *, types: Sequence[str] | None = None, rename: Mapping[str, str] | None = None) -> str:
-    """The name of data of one's own, with these types and new names of types.
+    """The name of user data, with these types and renamings.
 
     >>> spec("./data", types=["gene"], rename={"Protein": "gene"})
     '{"path": "./data", "rename": {"Protein": "gene"}, "types": ["gene"]}'
     """
     data = of_spec(corpus)
     if data is None:
-        raise CorpusError("BX210", f"{corpus!r} is a corpus of the catalogue, not data of your own", hint="name a path")
+        raise CorpusError("BX210", f"{corpus!r} is a corpus of the catalogue, not your own data", hint="name a path")
     if types is None and not rename:
         return corpus
     changed = data.model_copy(
@@ -122,12 +122,12 @@ def spec(corpus: str, *, types: Sequence[str] | None = None, rename: Mapping[str
 
 
 def to_spec(data: OwnData) -> str:
-    """The data as a corpus' name: a JSON text of what is not left to the default."""
+    """The data as a corpus' name: JSON text of everything but defaults."""
     return json.dumps(data.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False)
 
 
 def short_name(corpus: str) -> str:
-    """What a corpus is called in tables, folders and bundles: the last part of a path.
+    """The name of a corpus in tables, folders and bundles: the last part of a path.
 
     >>> short_name("data/My notes/"), short_name("bc5cdr")
     ('my-notes', 'bc5cdr')
@@ -137,29 +137,29 @@ def short_name(corpus: str) -> str:
 
 
 def card(data: OwnData, *, on_error: Callable[[FormatError], None] = formats.stop) -> Card:
-    """The card of the user's own data: which files are which split, their format, and where parts are cut.
+    """The card of the user's own data: the files of each split, their format, and the cuts.
 
     Cutting parts reads the documents: malformed records go to `on_error`.
     """
-    found, left_out = _files(data)
-    formats_of = {split: _format(data, split, paths) for split, paths in found.items()}
+    files_by_split, left_out = _files(data)
+    formats_of = {split: _format(data, split, paths) for split, paths in files_by_split.items()}
     splits = {
         split: Split(
             files=tuple(map(str, paths)),
             format=formats_of[split],
             members="*" if any(map(formats.is_archive, paths)) else None,
         )
-        for split, paths in found.items()
+        for split, paths in files_by_split.items()
     }
-    made = Card(
+    base = Card(
         name=_name(data),
         title=f"{data.path or data.train}",
         tasks=(),
         types=(),
         format=formats_of["train"],
-        label=data.label or _label(formats_of["train"], found["train"], on_error),
+        label=data.label or _label(formats_of["train"], files_by_split["train"], on_error),
         rename=data.rename,
-        files=tuple(File(path=str(path)) for paths in found.values() for path in paths),
+        files=tuple(File(path=str(path)) for paths in files_by_split.values() for path in paths),
         splits=splits,
         home=Home(note="your own data"),
         licence=(),
@@ -169,75 +169,78 @@ def card(data: OwnData, *, on_error: Callable[[FormatError], None] = formats.sto
     shares = {
         split: share
         for split in ("devel", "test")
-        if isinstance(share := _share(data, split, found), float) and split not in found
+        if isinstance(share := _share(data, split, files_by_split), float) and split not in files_by_split
     }
     if not shares:
-        return made
-    signature = tuple(_signature(path) for path in found["train"])
-    cuts = _cuts(made.model_dump_json(by_alias=True), signature, tuple(shares.items()), data.seed, on_error)
-    return made.model_copy(update={"splits": {**splits, **cuts}})
+        return base
+    signature = tuple(_signature(path) for path in files_by_split["train"])
+    cuts = _cuts(base.model_dump_json(by_alias=True), signature, tuple(shares.items()), data.seed, on_error)
+    return base.model_copy(update={"splits": {**splits, **cuts}})
 
 
-def _share(data: OwnData, split: str, found: Mapping[str, Sequence[Path]]) -> float | None:
-    """The share to cut for a split. What is asked for though the data have the part is refused."""
-    asked = data.devel if split == "devel" else data.test
-    if isinstance(asked, float) and split in found:
+def _share(data: OwnData, split: str, files_by_split: Mapping[str, Sequence[Path]]) -> float | None:
+    """The share to cut for a split; refused if the data already have that part."""
+    share = data.devel if split == "devel" else data.test
+    if isinstance(share, float) and split in files_by_split:
         raise CorpusError(
             "BX210",
-            f"{split} must not be a share of the training part: the data have a {split} part ({found[split][0]})",
+            f"{split} must not be a share of the training part: the data have a {split} part ({files_by_split[split][0]})",
             hint=f"leave {split} out",
         )
-    return asked if isinstance(asked, float) else SHARE if split == "devel" else None
+    return share if isinstance(share, float) else SHARE if split == "devel" else None
 
 
 def _files(data: OwnData) -> tuple[dict[str, list[Path]], list[Path]]:
-    """The files of each split, and those of a folder with splits that belong to none."""
-    given: dict[str, list[Path]] = {}
+    """The files of each split, and the files that belong to no split."""
+    files_by_split: dict[str, list[Path]] = {}
     left_out: list[Path] = []
     if data.path is not None:
-        given, left_out = _by_name(data.path)
+        files_by_split, left_out = _by_name(data.path)
     for split in SPLITS:
-        named = getattr(data, split)
-        if isinstance(named, str | tuple):
-            if split in given:
+        patterns = getattr(data, split)
+        if isinstance(patterns, str | tuple):
+            if split in files_by_split:
                 raise CorpusError(
                     "BX210",
-                    f"{split} is given, but {data.path} has such a part too ({given[split][0]})",
+                    f"{split} is given, but {data.path} has such a part as well ({files_by_split[split][0]})",
                     hint="leave one of them out",
                 )
-            given[split] = list(_walk((named,) if isinstance(named, str) else named))
-    if "train" not in given:
+            files_by_split[split] = list(_walk((patterns,) if isinstance(patterns, str) else patterns))
+    if "train" not in files_by_split:
         raise CorpusError(
             "BX211",
-            f"there is no training part in {str(data.path)!r}, only {' and '.join(given)}",
+            f"there is no training part in {str(data.path)!r}, only {' and '.join(files_by_split)}",
             hint="call a file or folder train, or name the files: corpus: {train: …, devel: …, test: …}",
         )
-    twice = sorted({str(p) for p in given["train"]} & {str(p) for s in given if s != "train" for p in given[s]})
-    if twice:
-        raise CorpusError("BX211", f"{twice[0]} is both trained on and held out", hint="name it in one split only")
-    return {split: given[split] for split in SPLITS if split in given}, left_out
+    repeated = sorted(
+        {str(path) for path in files_by_split["train"]}
+        & {str(path) for other in files_by_split if other != "train" for path in files_by_split[other]}
+    )
+    if repeated:
+        raise CorpusError("BX211", f"{repeated[0]} is both trained on and held out", hint="name it in one split only")
+    return {split: files_by_split[split] for split in SPLITS if split in files_by_split}, left_out
 
 
 def _by_name(path: str) -> tuple[dict[str, list[Path]], list[Path]]:
-    """Splits by the names of files and folders; all is train where no name tells one."""
+    """Assign files to splits by their names and folders; all are train if no name says otherwise."""
     paths = list(_walk((path,)))
     root = Path(path).expanduser()
-    found: dict[str, list[Path]] = {}
+    files_by_split: dict[str, list[Path]] = {}
     left_out = []
-    for one in paths:
-        parts = one.relative_to(root).parts if root.is_dir() else (one.name,)
+    for file in paths:
+        parts = file.relative_to(root).parts if root.is_dir() else (file.name,)
         split = _split_of(parts)
         if split is None:
-            left_out.append(one)
+            left_out.append(file)
         else:
-            found.setdefault(split, []).append(one)
-    if not found or (len(paths) == 1 and root.is_file()):
+            files_by_split.setdefault(split, []).append(file)
+    if not files_by_split or (len(paths) == 1 and root.is_file()):
         return {"train": paths}, []
-    return found, left_out
+    return files_by_split, left_out
 
 
 def _split_of(parts: Sequence[str]) -> str | None:
-    """The split that a path's outermost telling part means.
+    """The split that a path names; its outermost part that names one decides.
 
     >>> _split_of(("corpus", "NCBI_train_v2.txt")), _split_of(("dev", "test-results.txt")), _split_of(("pretest.txt",))
     ('train', 'devel', None)
@@ -255,27 +258,27 @@ def _split_of(parts: Sequence[str]) -> str | None:
     return None
 
 
-def _walk(named: Iterable[str]) -> Iterable[Path]:
-    for one in named:
-        found = list(formats.files(str(Path(one).expanduser())))
-        if not found:
-            raise CorpusError("BX211", f"there is no file in {one!r}", hint="check the path")
-        yield from found
+def _walk(patterns: Iterable[str]) -> Iterable[Path]:
+    for pattern in patterns:
+        files = list(formats.files(str(Path(pattern).expanduser())))
+        if not files:
+            raise CorpusError("BX211", f"there are no files in {pattern!r}", hint="check the path")
+        yield from files
 
 
 def _format(data: OwnData, split: str, paths: Sequence[Path]) -> FormatOf:
-    """The format that all files of a split have."""
+    """The common format of all files of a split."""
     if data.format is not None:
         formats.get(data.format)
         return FormatOf(name=data.format, options=data.options)
     first: tuple[str, Path] | None = None
     for path in paths:
         for source in formats.sources(path):
-            found = _guessed(source)
+            name = _guessed(source)
             if first is None:
-                first = (found, path)
-            elif found != first[0]:
-                raise _mixed(split, first, (found, path))
+                first = (name, path)
+            elif name != first[0]:
+                raise _mixed(split, first, (name, path))
     if first is None:
         raise CorpusError("BX211", f"the files of {split} are empty archives", hint="check the path")
     if first[0] in ("text", "lines"):
@@ -288,7 +291,7 @@ def _format(data: OwnData, split: str, paths: Sequence[Path]) -> FormatOf:
 
 
 def _guessed(source: formats.Source) -> str:
-    """The format of a file; what to do if it cannot be recognised is said as recipes and commands write it."""
+    """The format of a file; if it cannot be recognised, the hint says how to name it in recipes and commands."""
     try:
         return formats.guess(source).name
     except FormatError as error:
@@ -299,7 +302,7 @@ def _guessed(source: formats.Source) -> str:
 
 
 def _label(format: FormatOf, paths: Sequence[Path], on_error: Callable[[FormatError], None]) -> str | None:
-    """The column or key of a table that is called as classes usually are."""
+    """The column or key of a table with a usual name for classes."""
     if format.name not in ("csv", "tsv", "json"):
         return None
     for source in formats.sources(paths[0]):
@@ -309,24 +312,24 @@ def _label(format: FormatOf, paths: Sequence[Path], on_error: Callable[[FormatEr
     return None
 
 
-def _mixed(split: str, first: tuple[str, Path], other: tuple[str, Path]) -> CorpusError:
-    if {first[0], other[0]} == {"brat", "text"}:
-        bare = first[1] if first[0] == "text" else other[1]
+def _mixed(split: str, first: tuple[str, Path], second: tuple[str, Path]) -> CorpusError:
+    if {first[0], second[0]} == {"brat", "text"}:
+        bare = first[1] if first[0] == "text" else second[1]
         return CorpusError(
             "BX212",
             f"{bare} has no .ann file beside it",
-            hint="an empty .ann says that nothing was found; move texts that are not annotated elsewhere",
+            hint="an empty .ann file means that there are no entities; move texts without annotations elsewhere",
         )
     return CorpusError(
         "BX212",
-        f"files of {split} have different formats: {first[1]} is {first[0]}, {other[1]} is {other[0]}",
+        f"files of {split} have different formats: {first[1]} is {first[0]}, {second[1]} is {second[0]}",
         hint="name the files and their format: corpus: {train: FILES, format: NAME}",
     )
 
 
 def _signature(path: Path) -> tuple[str, int, int]:
-    found = path.stat()
-    return str(path.resolve()), found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return str(path.resolve()), status.st_size, status.st_mtime_ns
 
 
 @lru_cache(maxsize=64)
@@ -337,12 +340,14 @@ def _cuts(
     seed: int,
     on_error: Callable[[FormatError], None],
 ) -> dict[str, Split]:
-    """Cuts that take exactly their share of the distinct texts. `signature` is here so that changed files are read again."""
+    """Cuts that take exactly their share of the distinct texts. `signature` makes the cache read changed files again."""
     from biomux.corpora.corpus import Corpus
 
     del signature
     whole = Corpus(Card.model_validate_json(card_json), Path())
-    places = sorted({position(group_key(one, "text"), seed) for one in whole.documents("train", on_error=on_error)})
+    places = sorted(
+        {position(group_key(document, "text"), seed) for document in whole.documents("train", on_error=on_error)}
+    )
     if not places:
         raise CorpusError(
             "BX211",
@@ -350,37 +355,37 @@ def _cuts(
             where=whole.card.title,
             hint="export or write them again, or name other files",
         )
-    wanted = [max(1, round(share * len(places))) for _, share in shares]
-    if len(places) <= sum(wanted):
+    sizes = [max(1, round(share * len(places))) for _, share in shares]
+    if len(places) <= sum(sizes):
         raise CorpusError(
             "BX211",
             f"cannot cut {' and '.join(name for name, _ in shares)} from {len(places)} documents with different texts",
             where=whole.card.title,
             hint="annotate more documents, or give files for these parts",
         )
-    made: dict[str, Split] = {}
-    low, taken = 0.0, 0
-    for (name, _), number in zip(shares, wanted, strict=True):
-        taken += number
-        high = (places[taken - 1] + places[taken]) / 2
+    splits: dict[str, Split] = {}
+    low, end = 0.0, 0
+    for (name, _), number in zip(shares, sizes, strict=True):
+        end += number
+        high = (places[end - 1] + places[end]) / 2
         cut = CutSplit.model_validate({"from": "train", "fraction": high - low, "seed": seed, "group": "text"})
-        made[name] = Split(made=cut)
+        splits[name] = Split(made=cut)
         low = high
-    return made
+    return splits
 
 
 def _is_path(name: str) -> bool:
-    """Whether a name is that of a path: it has a slash, a dot or a tilde at its begin, or a suffix. Catalogue names have none of these."""
+    """Whether a name is a path: it has a slash, a suffix or an asterisk, or begins with a dot or a tilde. Catalogue names have none of these."""
     return "/" in name or "\\" in name or name.startswith((".", "~")) or bool(PurePath(name).suffix) or "*" in name
 
 
 def _name(data: OwnData) -> str:
     if data.name:
         return data.name
-    named = data.path or (data.train if isinstance(data.train, str) else (data.train or ("data",))[0])
-    parts = [part for part in PurePath(named).parts if not set(part) & set("*?") and _split_of((part,)) is None]
+    path = data.path or (data.train if isinstance(data.train, str) else (data.train or ("data",))[0])
+    parts = [part for part in PurePath(path).parts if not set(part) & set("*?") and _split_of((part,)) is None]
     last = parts[-1] if parts and parts[-1] not in ("/", ".", "..", "~") else Path.cwd().name if not parts else "data"
-    stem = last if Path(named).is_dir() else last.removesuffix(".gz").partition(".")[0]
+    stem = last if Path(path).is_dir() else last.removesuffix(".gz").partition(".")[0]
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "data"
 
 

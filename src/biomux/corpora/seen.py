@@ -1,7 +1,7 @@
-"""Documents that a model has seen: those of which a sentence, or the whole, stands in the text that it was trained on.
+"""Documents that a model has seen: a sentence of theirs, or the whole text, occurs in the training text.
 
-`leaks` takes held-out text out of training. Where a model is there already, it is the held-out document that must go. Text is
-compared as there: without blanks and case, from 40 characters on.
+`leaks` removes held-out text from training. For a model that is already trained, the held-out document must go instead. Text is
+compared in the same way: ignoring white space and case, from 40 characters on.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def text_keys(documents: Iterable[Document]) -> frozenset[int]:
-    """The keys of all sentences and whole texts: eight bytes each, the text is not kept."""
+    """The keys of all sentences and whole texts: eight bytes each, the text itself is not stored."""
     return frozenset(key for document in documents for key in _keys(document))
 
 
 class Unseen:
-    """Passes on the documents that stand in none of the training parts, and counts the others by the part they are found in.
+    """Passes on the documents that occur in none of the training parts, and counts the others by the part in which they occur.
 
     >>> from biomux.document import Document
-    >>> known = text_keys([Document("a", "A sentence that is long enough to be compared at all.")])
-    >>> filtered = Unseen({"toy train": known})
-    >>> [one.id for one in filtered.of([Document("1", "A sentence that is long enough to be compared at  ALL."), Document("2", "New.")])]
+    >>> training_keys = text_keys([Document("a", "A sentence that is long enough to be compared at all.")])
+    >>> filtered = Unseen({"toy train": training_keys})
+    >>> [document.id for document in filtered.of([Document("1", "A sentence that is long enough to be compared at  ALL."), Document("2", "New.")])]
     ['2']
     >>> filtered.removed, filtered.by_part
     (1, Counter({'toy train': 1}))
@@ -43,14 +43,14 @@ class Unseen:
         """The unseen documents, in order."""
         for document in documents:
             keys = _keys(document)
-            found = [part for part, known in self._known.items() if not keys.isdisjoint(known)]
-            if found:
+            parts = [part for part, part_keys in self._known.items() if not keys.isdisjoint(part_keys)]
+            if parts:
                 self.removed += 1
-                self.by_part.update(found)
+                self.by_part.update(parts)
             else:
                 yield document
 
 
 def _keys(document: Document) -> frozenset[int]:
-    own, whole = unit_keys(document, units(document))
-    return frozenset((*own, whole)) - {0}
+    of_units, of_whole = unit_keys(document, units(document))
+    return frozenset((*of_units, of_whole)) - {0}

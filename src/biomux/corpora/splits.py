@@ -1,7 +1,7 @@
-"""Splits made here: seeded, and a group stays on one side.
+"""Cut splits: seeded, with each group on one side.
 
-The side of a document depends on the seed and its group alone, not on the documents around it. So the same text falls on the same
-side in every corpus that is cut with the same seed and group, and a corpus that loses a document keeps the sides of all others.
+The side of a document depends only on the seed and its group, not on other documents. So the same text is on the same side in
+every corpus that is cut with the same seed and group, and removing a document does not move any other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def squeezed(text: str) -> str:
-    """The text without blanks and case: what counts as equal text.
+    """The text without white space and in lower case; texts are equal if this is.
 
     >>> squeezed(" IL-2  gene\\n")
     'il-2gene'
@@ -28,7 +28,7 @@ def squeezed(text: str) -> str:
 
 
 def group_key(document: Document, group: str) -> str:
-    """What a document is grouped by: "text", "pair" (the second text), "id", or a key of its metadata."""
+    """The key that a document is grouped by: "text", "pair" (the second text), "id", or a key of its metadata."""
     if group == "text":
         return squeezed(document.text)
     if group == "pair" and document.pair is not None:
@@ -56,14 +56,14 @@ def position(key: str, seed: int) -> float:
 
 
 def side(document: Document, cuts: Sequence[tuple[str, CutSplit]]) -> str | None:
-    """The name of the cut that takes the document; None if it stays where it is.
+    """The name of the cut that takes the document; None if it stays.
 
-    Cuts of the same seed and group lie side by side, so their fractions are shares of the whole: with 0.1 and 0.2, 70 % stay.
+    Cuts of the same seed and group are adjacent, so their fractions are shares of the whole: with 0.1 and 0.2, 70 % stay.
     """
-    taken: dict[tuple[int, str], float] = {}
-    for name, made in cuts:
-        low = taken.get((made.seed, made.group), 0.0)
-        if low <= position(group_key(document, made.group), made.seed) < low + made.fraction:
+    reached: dict[tuple[int, str], float] = {}
+    for name, cut in cuts:
+        low = reached.get((cut.seed, cut.group), 0.0)
+        if low <= position(group_key(document, cut.group), cut.seed) < low + cut.fraction:
             return name
-        taken[made.seed, made.group] = low + made.fraction
+        reached[cut.seed, cut.group] = low + cut.fraction
     return None

@@ -1,4 +1,4 @@
-"""Counts over documents, and how they differ from what a card says."""
+"""Counts over documents, and how they differ from a card's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def count(documents: Iterable[Document]) -> SplitCounts:
-    """How much there is of everything.
+    """Count documents, mentions and everything else.
 
     >>> from biomux.document import Document, Span
     >>> count([Document("1", "TP53 it is", spans=(Span(0, 4, "gene"),))]).mentions
@@ -48,30 +48,30 @@ def count(documents: Iterable[Document]) -> SplitCounts:
 
 
 def differences(expected: SplitCounts, found: SplitCounts) -> list[str]:
-    """What differs, a phrase for each count; only what the card counts is compared.
+    """The differences, one phrase for each; only counts that the card has are compared.
 
     >>> differences(SplitCounts(documents=3, mentions={"gene": 1}), SplitCounts(documents=2, mentions={"gene": 1}))
     ['2 documents, not 3']
     """
-    said: list[str] = []
-    for what in SplitCounts.model_fields:
-        wanted, have = getattr(expected, what), getattr(found, what)
-        if isinstance(wanted, dict):
-            said += [
-                f"{(have or {}).get(name, 0):,} {what} of {name!r}, not {wanted.get(name, 0):,}"
-                for name in {**wanted, **(have or {})}
-                if (have or {}).get(name, 0) != wanted.get(name, 0)
+    messages: list[str] = []
+    for unit in SplitCounts.model_fields:
+        expected_count, actual = getattr(expected, unit), getattr(found, unit)
+        if isinstance(expected_count, dict):
+            messages += [
+                f"{(actual or {}).get(name, 0):,} {unit} of {name!r}, not {expected_count.get(name, 0):,}"
+                for name in {**expected_count, **(actual or {})}
+                if (actual or {}).get(name, 0) != expected_count.get(name, 0)
             ]
-        elif wanted is not None and wanted != have:
-            said.append(f"{have or 0:,} {what}, not {wanted:,}")
-    return said
+        elif expected_count is not None and expected_count != actual:
+            messages.append(f"{actual or 0:,} {unit}, not {expected_count:,}")
+    return messages
 
 
 def flat(counts: SplitCounts) -> dict[str, int]:
-    """The totals that are not zero, maps summed: one line of a table."""
+    """The totals that are not zero, maps summed up: one line of a table."""
     totals = {
-        what: sum(value.values()) if isinstance(value, dict) else value
-        for what in SplitCounts.model_fields
-        if (value := getattr(counts, what)) is not None
+        unit: sum(value.values()) if isinstance(value, dict) else value
+        for unit in SplitCounts.model_fields
+        if (value := getattr(counts, unit)) is not None
     }
-    return {what: total for what, total in totals.items() if total}
+    return {unit: total for unit, total in totals.items() if total}

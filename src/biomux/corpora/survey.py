@@ -1,8 +1,8 @@
-"""What data hold, and what is wrong with them, before anything is trained: counts, overlaps, cut words, leaks, duplicates, rare types.
+"""Survey data before training: counts, overlaps, mentions that cut words, leaks, duplicates, rare types.
 
 >>> from biomux.document import Document, Span
->>> found = survey({"train": [Document("1", "TP53 it is", spans=(Span(0, 2, "gene"),))]})
->>> found.counts["mentions", "gene"], found.warnings[0].partition(",")[0]
+>>> result = survey({"train": [Document("1", "TP53 it is", spans=(Span(0, 2, "gene"),))]})
+>>> result.counts["mentions", "gene"], result.warnings[0].partition(",")[0]
 ({'train': 1}, '1 mention begins or ends inside a word')
 """
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 FEW = 20
 """A type with fewer examples in the training part is hard to learn."""
 TIMES = 10
-"""How many times as frequent a type must be for a rare one with a similar name to be taken for a misspelling of it."""
+"""A rare type may be a misspelling of a similar one that is at least this many times as frequent."""
 ALIKE = 0.85
-"""How alike two names must be for that, as difflib measures it."""
+"""Minimum similarity of the two names, as difflib measures it."""
 LISTED = 5
-"""Types that a warning lists."""
+"""How many types a warning lists."""
 SHOWN = 20
-"""Errors that are printed; JSON has all of them."""
+"""How many errors are printed; JSON has all of them."""
 
 Kind = tuple[str, str]
 """What is counted: "mentions", "relations" or "labels", and the type or class."""
@@ -42,10 +42,10 @@ Kind = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What was found. `counts` are of types and classes by split; `errors` make training impossible, `warnings` make it worse, `notes` say what will be done."""
+    """The findings. `counts` has types and classes by split; `errors` make training impossible, `warnings` make it worse, `notes` say what training will do."""
 
     sizes: Mapping[str, Mapping[str, int]]
-    """Split → documents, words, and what else there is."""
+    """Split → numbers of documents, words and so on."""
     counts: Mapping[Kind, Mapping[str, int]]
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -53,14 +53,14 @@ class Survey:
 
     def types(self, kind: str) -> list[str]:
         """The types of mentions, relations or labels, in order."""
-        return [name for found, name in self.counts if found == kind]
+        return [name for counted, name in self.counts if counted == kind]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
         return {
-            "splits": {split: dict(found) for split, found in self.sizes.items()},
+            "splits": {split: dict(sizes) for split, sizes in self.sizes.items()},
             "types": [
-                {"kind": kind, "type": name, "splits": dict(found)} for (kind, name), found in self.counts.items()
+                {"kind": kind, "type": name, "splits": dict(numbers)} for (kind, name), numbers in self.counts.items()
             ],
             "errors": list(self.errors),
             "warnings": list(self.warnings),
@@ -69,14 +69,14 @@ class Survey:
 
     def __str__(self) -> str:
         splits = list(self.sizes)
-        columns = list(dict.fromkeys(what for found in self.sizes.values() for what in found))
+        columns = list(dict.fromkeys(unit for sizes in self.sizes.values() for unit in sizes))
         rows = [
             ("", *splits),
-            *((what, *(_number(self.sizes[one].get(what, 0)) for one in splits)) for what in columns),
+            *((unit, *(_number(self.sizes[split].get(unit, 0)) for split in splits)) for unit in columns),
         ]
-        for (kind, name), found in self.counts.items():
-            what = {"mentions": "", "relations": "relation ", "labels": "class "}[kind]
-            rows.append((f"  {what}{name}", *(_number(found.get(split, 0)) for split in splits)))
+        for (kind, name), numbers in self.counts.items():
+            prefix = {"mentions": "", "relations": "relation ", "labels": "class "}[kind]
+            rows.append((f"  {prefix}{name}", *(_number(numbers.get(split, 0)) for split in splits)))
         widths = [max(len(row[column]) for row in rows) for column in range(len(splits) + 1)]
         lines = [
             "  ".join(
@@ -86,17 +86,17 @@ class Survey:
             for row in rows
             if splits
         ]
-        lines += [f"error: {said}" for said in self.errors[:SHOWN]]
+        lines += [f"error: {message}" for message in self.errors[:SHOWN]]
         if len(self.errors) > SHOWN:
             lines.append(f"error: … and {len(self.errors) - SHOWN:,} more; --json lists them all")
-        lines += [f"warning: {said}" for said in self.warnings]
-        lines += [f"note: {said}" for said in self.notes]
+        lines += [f"warning: {message}" for message in self.warnings]
+        lines += [f"note: {message}" for message in self.notes]
         return "\n".join(lines)
 
 
 @dataclass
 class _Finds:
-    """Something that is counted, with its first place."""
+    """A count of findings, with the place of the first."""
 
     number: int = 0
     first: str = ""
@@ -123,7 +123,7 @@ def survey(
     notes: Iterable[str] = (),
     few: int = FEW,
 ) -> Survey:
-    """Look at the documents of each split; "train" is what is learned from, the others are held out. `errors` are those of records that could not be read."""
+    """Look at the documents of each split; "train" is for training, the others are held out. `errors` are of records that could not be read."""
     tally = _Tally()
     sizes = {split: _sizes(documents) for split, documents in splits.items()}
     counts = _counts(splits)
@@ -131,7 +131,7 @@ def survey(
         for document in documents:
             _look(document, tally)
     warnings = [
-        *_told(tally),
+        *_span_warnings(tally),
         *_duplicates(splits),
         *_shared_ids(splits),
         *_ids_in_several_splits(splits),
@@ -139,63 +139,65 @@ def survey(
         *_rare(counts, splits, few),
         *_misspelled(counts, few),
     ]
-    said = [*notes]
+    all_notes = [*notes]
     if tally.bare.number and counts:
-        who = "1 document has" if tally.bare.number == 1 else f"{tally.bare.number:,} documents have"
-        said.append(f"{who} no annotation: taggers learn that there is nothing there")
-    return Survey(sizes, counts, (*errors, *_errors(splits, counts)), tuple(warnings), tuple(said))
+        documents_have = "1 document has" if tally.bare.number == 1 else f"{tally.bare.number:,} documents have"
+        all_notes.append(f"{documents_have} no annotations: taggers learn that there are no entities in them")
+    return Survey(sizes, counts, (*errors, *_errors(splits, counts)), tuple(warnings), tuple(all_notes))
 
 
 def look(
     splits: Mapping[str, Sequence[Document]], *, types: Sequence[str] | None = None, where: str | None = None
 ) -> Survey:
-    """As `survey`; refused if nothing can be learned from the data, or if a type that is asked for is not there."""
-    found = survey(splits)
-    if found.errors:
-        raise CorpusError("BX213", found.errors[0], where=where, hint="`biomux corpora check PATH` shows what is there")
-    known = {name for _, name in found.counts}
+    """As `survey`; raises an error if nothing can be learned from the data, or if they lack one of `types`."""
+    result = survey(splits)
+    if result.errors:
+        raise CorpusError(
+            "BX213", result.errors[0], where=where, hint="`biomux corpora check PATH` shows what the data hold"
+        )
+    names = {name for _, name in result.counts}
     for name in types or ():
-        if name not in known:
+        if name not in names:
             raise CorpusError(
-                "BX213", f"the data have no type {name!r}", where=where, hint=did_you_mean(name, sorted(known))
+                "BX213", f"the data have no type {name!r}", where=where, hint=did_you_mean(name, sorted(names))
             )
-    return found
+    return result
 
 
 def _sizes(documents: Sequence[Document]) -> dict[str, int]:
-    found = {
+    sizes = {
         "documents": len(documents),
-        "words": sum(len(one.text.split()) for one in documents),
-        "mentions": sum(len(one.spans) for one in documents),
-        "relations": sum(len(one.relations) for one in documents),
-        "labels": sum(len(one.labels) for one in documents),
-        "pairs": sum(one.pair is not None for one in documents),
-        "questions": sum(len(one.questions) for one in documents),
+        "words": sum(len(document.text.split()) for document in documents),
+        "mentions": sum(len(document.spans) for document in documents),
+        "relations": sum(len(document.relations) for document in documents),
+        "labels": sum(len(document.labels) for document in documents),
+        "pairs": sum(document.pair is not None for document in documents),
+        "questions": sum(len(document.questions) for document in documents),
     }
-    return {what: number for what, number in found.items() if number or what == "documents"}
+    return {unit: number for unit, number in sizes.items() if number or unit == "documents"}
 
 
 def _counts(splits: Mapping[str, Sequence[Document]]) -> dict[Kind, dict[str, int]]:
-    found: dict[Kind, dict[str, int]] = {}
+    counts: dict[Kind, dict[str, int]] = {}
     for split, documents in splits.items():
-        own: Counter[Kind] = Counter()
+        split_counts: Counter[Kind] = Counter()
         for document in documents:
-            own.update(("mentions", span.type) for span in document.spans)
-            own.update(("relations", relation.type) for relation in document.relations)
-            own.update(("labels", label.name) for label in document.labels)
-        for kind, number in own.items():
-            found.setdefault(kind, {})[split] = number
+            split_counts.update(("mentions", span.type) for span in document.spans)
+            split_counts.update(("relations", relation.type) for relation in document.relations)
+            split_counts.update(("labels", label.name) for label in document.labels)
+        for kind, number in split_counts.items():
+            counts.setdefault(kind, {})[split] = number
     order = ("mentions", "relations", "labels")
-    return dict(sorted(found.items(), key=lambda one: (order.index(one[0][0]), -sum(one[1].values()), one[0][1])))
+    return dict(sorted(counts.items(), key=lambda item: (order.index(item[0][0]), -sum(item[1].values()), item[0][1])))
 
 
 def _look(document: Document, tally: _Tally) -> None:
-    """Count what of a document cannot be learned as annotated."""
+    """Count the annotations of a document that cannot be learned as they are."""
     if not document.text.strip():
         tally.empty.add(f"document {document.id!r}")
     if not (document.spans or document.relations or document.labels or document.questions):
         tally.bare.add(f"document {document.id!r}")
-    spans = sorted(document.spans, key=lambda one: (one.start, -one.end))
+    spans = sorted(document.spans, key=lambda span: (span.start, -span.end))
     if not spans:
         return
     starts, ends = (
@@ -219,43 +221,43 @@ def _place(document: Document, span: Span) -> str:
     return f"document {document.id!r} at {span.start}-{span.end}: {document.text[span.start : span.end][:40]!r}"
 
 
-def _told(tally: _Tally) -> Iterator[str]:
-    for found, one, many in (
+def _span_warnings(tally: _Tally) -> Iterator[str]:
+    for finds, singular, plural in (
         (tally.overlaps, "mention overlaps another, of which a tagger learns the longer", "mentions overlap others, of which a tagger learns the longer"),
-        (tally.fragments, "mention is in pieces, and is learned from its start to its end", "mentions are in pieces, and are learned from their start to their end"),
+        (tally.fragments, "mention is discontinuous, and is learned from its start to its end", "mentions are discontinuous, and are learned from their start to their end"),
         (tally.inside_words, "mention begins or ends inside a word, which taggers cannot learn", "mentions begin or end inside words, which taggers cannot learn"),
-        (tally.across_sentences, "mention goes over the end of a sentence, and is not learned", "mentions go over the end of a sentence, and are not learned"),
+        (tally.across_sentences, "mention crosses the end of a sentence, and is not learned", "mentions cross the end of a sentence, and are not learned"),
         (tally.empty, "document has no text", "documents have no text"),
     ):  # fmt: skip
-        if found.number:
-            yield f"{found.number:,} {one if found.number == 1 else many}, for instance {found.first}"
+        if finds.number:
+            yield f"{finds.number:,} {singular if finds.number == 1 else plural}, for instance {finds.first}"
 
 
 def _duplicates(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
-    """Texts that stand in one split more than once, and those that are annotated differently."""
+    """Texts that occur in a split more than once, and those of them that are annotated differently."""
     for split, documents in splits.items():
-        seen: dict[str, Document] = {}
-        again, differ = _Finds(), _Finds()
+        first_by_text: dict[str, Document] = {}
+        duplicates, different = _Finds(), _Finds()
         for document in documents:
             key = squeezed(document.text) + "\0" + squeezed(document.pair or "")
-            first = seen.setdefault(key, document)
-            if first is not document and document.text.strip():
-                again.add(f"{first.id!r} and {document.id!r}")
-                if _said(first) != _said(document):
-                    differ.add(f"{first.id!r} and {document.id!r}")
-        if again.number:
-            yield f"{split} has {again.number:,} duplicate {_plural('document', again)}, for instance {again.first}"
-        if differ.number:
-            verb = "is" if differ.number == 1 else "are"
-            yield f"{split} has {differ.number:,} {_plural('duplicate', differ)} that {verb} annotated differently, for instance {differ.first}"
+            original = first_by_text.setdefault(key, document)
+            if original is not document and document.text.strip():
+                duplicates.add(f"{original.id!r} and {document.id!r}")
+                if _annotations(original) != _annotations(document):
+                    different.add(f"{original.id!r} and {document.id!r}")
+        if duplicates.number:
+            yield f"{split} has {duplicates.number:,} duplicate {_plural('document', duplicates)}, for instance {duplicates.first}"
+        if different.number:
+            verb = "is" if different.number == 1 else "are"
+            yield f"{split} has {different.number:,} {_plural('duplicate', different)} that {verb} annotated differently, for instance {different.first}"
 
 
-def _plural(word: str, found: _Finds) -> str:
-    return word if found.number == 1 else f"{word}s"
+def _plural(word: str, finds: _Finds) -> str:
+    return word if finds.number == 1 else f"{word}s"
 
 
 def _shared_ids(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
-    """Documents that a corpus has numbered (`7#2`), since an earlier one has the same id and another text."""
+    """Documents that were numbered (`7#2`), because an earlier one has the same id but a different text."""
     for split, documents in splits.items():
         texts = {document.id: document.text for document in documents}
         shared = _Finds()
@@ -266,8 +268,8 @@ def _shared_ids(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
         if shared.number:
             verb, called = ("has", "is called") if shared.number == 1 else ("have", "are called")
             yield (
-                f"{shared.number:,} {_plural('document', shared)} of {split} {verb} the id of an earlier one with another text, "
-                f"and {called} by it with a number, for instance {shared.first}"
+                f"{shared.number:,} {_plural('document', shared)} of {split} {verb} the id of an earlier one with a different text, "
+                f"and {called} by that id with a number, for instance {shared.first}"
             )
 
 
@@ -293,7 +295,7 @@ def _own_id(document: Document, split: str) -> str:
     return document.id.partition(f"/{split}:")[2] or document.id
 
 
-def _said(document: Document) -> Any:
+def _annotations(document: Document) -> Any:
     return (
         sorted((span.start, span.end, span.type) for span in document.spans),
         sorted((label.name, label.value or 0.0) for label in document.labels),
@@ -302,14 +304,14 @@ def _said(document: Document) -> Any:
 
 
 def _leaks(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
-    held = {split: documents for split, documents in splits.items() if split != "train"}
-    if "train" not in splits or not held:
+    held_out = {split: documents for split, documents in splits.items() if split != "train"}
+    if "train" not in splits or not held_out:
         return
-    _, report = filter_leaks({"train": splits["train"]}, held)
+    _, report = filter_leaks({"train": splits["train"]}, held_out)
     for leak in report.leaks:
         yield (
-            f"{leak.units:,} of {leak.held_out_units:,} sentences of {leak.held_out} also stand in train; "
-            "they are taken out of train unless the recipe says leaks: ignore"
+            f"{leak.units:,} of {leak.held_out_units:,} sentences of {leak.held_out} also occur in train; "
+            "they are removed from train unless the recipe says leaks: ignore"
         )
 
 
@@ -318,47 +320,51 @@ def _rare(
 ) -> Iterator[str]:
     words_of = {"mentions": "mentions", "relations": "relations", "labels": "texts"}
     for kind, unit in words_of.items():
-        own = {name: found for (one, name), found in counts.items() if one == kind}
-        rare = {name: found.get("train", 0) for name, found in own.items() if found.get("train", 0) < few}
+        by_type = {name: numbers for (counted, name), numbers in counts.items() if counted == kind}
+        rare = {name: numbers.get("train", 0) for name, numbers in by_type.items() if numbers.get("train", 0) < few}
         if "train" in splits and rare and not _numbers(splits, kind):
             yield f"too few examples in train (fewer than {few} {unit}): {_listed(f'{name} ({n:,})' for name, n in rare.items())}"
         for split in splits:
-            unseen = [name for name, found in own.items() if not found.get(split) and found.get("train")]
+            unseen = [name for name, numbers in by_type.items() if not numbers.get(split) and numbers.get("train")]
             if split != "train" and unseen and splits[split]:
-                yield f"{split} has no {unit} of {_listed(unseen)}: nothing can be said about how well they are found"
+                yield f"{split} has no {unit} of {_listed(unseen)}: it cannot show how well they are found"
 
 
 def _misspelled(counts: Mapping[Kind, Mapping[str, int]], few: int) -> Iterator[str]:
-    """Rare types whose names are nearly those of frequent ones: they may be slips of the pen."""
-    totals = {kind: sum(found.values()) for kind, found in counts.items()}
+    """Rare types whose names are similar to those of frequent ones: they may be misspelled."""
+    totals = {kind: sum(numbers.values()) for kind, numbers in counts.items()}
     for (kind, name), number in totals.items():
         if number >= few:
             continue
-        often = [other for (one, other), n in totals.items() if one == kind and n >= TIMES * number and other != name]
-        like = next((other for other in often if _alike(name, other)), None)
+        frequent = [
+            similar
+            for (counted, similar), total in totals.items()
+            if counted == kind and total >= TIMES * number and similar != name
+        ]
+        like = next((similar for similar in frequent if _alike(name, similar)), None)
         if like is not None:
             yield (
-                f"{name!r} ({number:,}) is spelled nearly as {like!r} ({totals[kind, like]:,}): "
+                f"{name!r} ({number:,}) is spelled almost like {like!r} ({totals[kind, like]:,}): "
                 f"if they mean the same, correct it, or write rename: {{{name}: {like}}} in the recipe"
             )
 
 
-def _alike(name: str, other: str) -> bool:
-    """Whether two names differ by a slip of the pen: in case, or in few letters; not in their digits alone.
+def _alike(name: str, similar: str) -> bool:
+    """Whether one name may be a misspelling of the other: they differ in case or in few letters, not only in digits.
 
     >>> _alike("Parasit", "Parasite"), _alike("gene", "Gene"), _alike("CPR:3", "CPR:4"), _alike("cell line", "cell type")
     (True, True, False, False)
     """
-    if name.lower() == other.lower():
+    if name.lower() == similar.lower():
         return True
-    if re.sub(r"\d", "", name) == re.sub(r"\d", "", other):
+    if re.sub(r"\d", "", name) == re.sub(r"\d", "", similar):
         return False
-    return SequenceMatcher(None, name.lower(), other.lower()).ratio() >= ALIKE
+    return SequenceMatcher(None, name.lower(), similar.lower()).ratio() >= ALIKE
 
 
 def _numbers(splits: Mapping[str, Sequence[Document]], kind: str) -> bool:
-    """Whether labels are numbers, so that there are no classes to count."""
-    labels = [label for one in splits.get("train", ()) for label in one.labels]
+    """Whether the labels are numbers, so that there are no classes to count."""
+    labels = [label for document in splits.get("train", ()) for label in document.labels]
     return kind == "labels" and bool(labels) and all(label.value is not None for label in labels)
 
 
@@ -366,19 +372,24 @@ def _errors(splits: Mapping[str, Sequence[Document]], counts: Mapping[Kind, Mapp
     documents = splits.get("train", ())
     if not documents:
         yield "train has no documents"
-    elif not any(one.spans or one.relations or one.labels or one.questions for one in documents):
-        yield "train has no annotation: there is nothing to learn from"
+    elif not any(doc.spans or doc.relations or doc.labels or doc.questions for doc in documents):
+        yield "train has no annotations: there is nothing to learn from"
     else:
-        classes = [name for (kind, name), found in counts.items() if kind == "labels" and found.get("train")]
-        only = not any(one.spans or one.questions for one in documents)
-        if only and len(classes) == 1 and not _numbers(splits, "labels") and all(one.labels for one in documents):
-            yield f"every document of train is of the class {classes[0]!r}: there is nothing to tell apart"
+        classes = [name for (kind, name), numbers in counts.items() if kind == "labels" and numbers.get("train")]
+        only_labels = not any(doc.spans or doc.questions for doc in documents)
+        if (
+            only_labels
+            and len(classes) == 1
+            and not _numbers(splits, "labels")
+            and all(doc.labels for doc in documents)
+        ):
+            yield f"every document of train has the class {classes[0]!r}: there is nothing to distinguish"
 
 
 def _listed(names: Iterable[str]) -> str:
-    found = list(names)
-    more = len(found) - LISTED
-    return ", ".join(found[:LISTED]) + (f" and {more} more" if more > 0 else "")
+    listed = list(names)
+    more = len(listed) - LISTED
+    return ", ".join(listed[:LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _number(value: int) -> str:

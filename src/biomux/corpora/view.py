@@ -1,4 +1,4 @@
-"""Views: some types of a corpus, possibly under other names, with no second copy.
+"""Views: some types of a corpus, possibly under other names, without copying it.
 
 >>> parse("bc5cdr[Chemical=chemical]")
 ('bc5cdr', {'Chemical': 'chemical'})
@@ -22,25 +22,25 @@ _SPEC = re.compile(r"(?P<name>[^\[\]]+?)\s*(?:\[(?P<types>[^\[\]]*)\])?")
 
 
 def parse(spec: str) -> tuple[str, dict[str, str] | None]:
-    """A corpus name and, if it has brackets, the types it keeps → what they are called. None keeps all."""
-    if spec.startswith("{"):  # data of one's own, which name their types themselves
+    """A corpus name and, if it has brackets, a map from the types to keep to their new names. None keeps all."""
+    if spec.startswith("{"):  # user data, which name their types in the mapping
         return spec, None
     match = _SPEC.fullmatch(spec.strip())
     if match is None:
         raise _malformed(spec)
     if match["types"] is None:
         return match["name"], None
-    kept: dict[str, str] = {}
+    new_names: dict[str, str] = {}
     for part in match["types"].split(","):
         old, equals, new = (piece.strip() for piece in part.partition("="))
         if not old or (equals and not new):
             raise _malformed(spec)
-        kept[old] = new or old
-    return match["name"], kept
+        new_names[old] = new or old
+    return match["name"], new_names
 
 
 def spec(corpus: str, *, types: Sequence[str] | None = None, rename: Mapping[str, str] | None = None) -> str:
-    """The name of a view: these types of a corpus (all without any), some of them under other names. `types` are the new names.
+    """The name of a view: these types of a corpus (all if not given), possibly renamed. `types` are the new names.
 
     >>> spec("bc5cdr", types=["Chemical"]), spec("bc5cdr", types=["drug"], rename={"Chemical": "drug"})
     ('bc5cdr[Chemical]', 'bc5cdr[Chemical=drug]')
@@ -49,17 +49,17 @@ def spec(corpus: str, *, types: Sequence[str] | None = None, rename: Mapping[str
         return own.spec(corpus, types=types, rename=rename)
     if not rename:
         return f"{corpus}[{','.join(types)}]" if types else corpus
-    known = catalogue.card(corpus).types
-    check_types(rename, known, corpus=corpus)
-    kept = {old: rename.get(old, old) for old in known}
+    corpus_types = catalogue.card(corpus).types
+    check_types(rename, corpus_types, corpus=corpus)
+    new_names = {old: rename.get(old, old) for old in corpus_types}
     if types is not None:
-        check_types(types, dict.fromkeys(kept.values()), corpus=corpus)
-        kept = {old: new for old, new in kept.items() if new in types}
-    return f"{corpus}[{','.join(old if old == new else f'{old}={new}' for old, new in kept.items())}]"
+        check_types(types, dict.fromkeys(new_names.values()), corpus=corpus)
+        new_names = {old: new for old, new in new_names.items() if new in types}
+    return f"{corpus}[{','.join(old if old == new else f'{old}={new}' for old, new in new_names.items())}]"
 
 
 def check_types(wanted: Iterable[str], known: Iterable[str], *, corpus: str) -> None:
-    """Refuse a type that the corpus does not have, and name the nearest one."""
+    """Refuse a type that the corpus does not have, and suggest the nearest."""
     known = list(known)
     for name in wanted:
         if name not in known:
@@ -68,7 +68,7 @@ def check_types(wanted: Iterable[str], known: Iterable[str], *, corpus: str) -> 
 
 
 def keep(document: Document, types: Mapping[str, str]) -> Document:
-    """The document with only these types of spans, under their new names, and without relations that lost a span.
+    """The document with only these types of spans, under their new names, without relations that lost a span.
 
     >>> from biomux.document import Document, Span
     >>> keep(Document("1", "Aspirin", spans=(Span(0, 7, "Chemical"),)), {"Disease": "Disease"}).spans
@@ -86,7 +86,7 @@ def keep(document: Document, types: Mapping[str, str]) -> Document:
 
 
 def rename(document: Document, names: Mapping[str, str]) -> Document:
-    """The document with other names for types of spans and relations, and for classes; what is not named stays.
+    """The document with other names for types of spans and relations, and for classes; other names stay.
 
     >>> from biomux.document import Document, Span
     >>> rename(Document("1", "TP53", spans=(Span(0, 4, "Protein"),)), {"Protein": "gene"}).spans[0].type
@@ -94,21 +94,25 @@ def rename(document: Document, names: Mapping[str, str]) -> Document:
     """
     return replace(
         document,
-        spans=tuple(replace(one, type=names.get(one.type, one.type)) for one in document.spans),
-        relations=tuple(replace(one, type=names.get(one.type, one.type)) for one in document.relations),
-        labels=tuple(replace(one, name=names.get(one.name, one.name)) for one in document.labels),
+        spans=tuple(replace(span, type=names.get(span.type, span.type)) for span in document.spans),
+        relations=tuple(replace(link, type=names.get(link.type, link.type)) for link in document.relations),
+        labels=tuple(replace(label, name=names.get(label.name, label.name)) for label in document.labels),
     )
 
 
 def _without(relations: tuple[Relation, ...], spans: set[str | None]) -> tuple[Relation, ...]:
-    """The relations that need neither these spans nor a relation that does."""
+    """The relations that refer neither to these spans nor to a relation that does."""
     gone: dict[str, set[str | None]] = {"span": spans, "relation": set(), "concept": set()}
     while True:
-        lost = [one for one in relations if any(end.target in gone[end.kind] for end in one.arguments)]
+        lost = [
+            relation
+            for relation in relations
+            if any(argument.target in gone[argument.kind] for argument in relation.arguments)
+        ]
         if not lost:
             return relations
-        relations = tuple(one for one in relations if one not in lost)
-        gone["relation"] = {one.id for one in lost}
+        relations = tuple(relation for relation in relations if relation not in lost)
+        gone["relation"] = {relation.id for relation in lost}
 
 
 def _malformed(spec: str) -> CorpusError:

@@ -1,14 +1,14 @@
 """The document: a text and everything known about it.
 
 Offsets are characters (Unicode code points, as Python counts them), half-open, over `Document.text`. Nothing here moves or
-loses a character: `document.text[span.start:span.end]` is always the mention (of a discontinuous span: what its fragments
-enclose; `Document.mention` joins the fragments).
+loses a character: `document.text[span.start:span.end]` is always the mention (for a discontinuous span: everything from its
+first fragment to its last; `Document.mention` joins the fragments).
 
 >>> document = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
 >>> [(entity.text, entity.type) for entity in document.entities]
 [('Aspirin', 'chemical'), ('ulcers', 'disease')]
 """
-# `document` has the class, `parts` what it is made of, `record_read` and `record_write` its JSON object, `html` its page, `spacy_doc` its shape in spaCy.
+# `document` has the class, `parts` its components, `record_read` and `record_write` its JSON object, `html` its page, `spacy_doc` its spaCy form.
 
 from biomux.document.document import Document
 from biomux.document.parts import Answer, Argument, Entity, Label, Passage, Question, Range, Relation, Span

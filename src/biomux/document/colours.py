@@ -21,12 +21,12 @@ COLOURS = {
     "organ": "#b54f8a",
     "cellular component": "#5b8524",
 }
-"""Colours of plain types, each readable on black and on white."""
+"""Colours of common types, each readable on black and on white."""
 
 OTHERS = ("#a3539f", "#148585", "#b0660f", "#3b78d8", "#c2416b", "#5b8524", "#7a66d6", "#96720e", "#1f7fa8", "#d1453b")
 
 
 def colour(type_: str) -> str:
-    """A colour as `#rrggbb`; that of an unknown type is chosen by its name."""
+    """The colour of a type as `#rrggbb`; for an unknown type, chosen by a hash of its name."""
     name = type_.lower().replace("_", " ").replace("-", " ")
     return COLOURS.get(name) or OTHERS[zlib.crc32(name.encode("utf-8", "replace")) % len(OTHERS)]

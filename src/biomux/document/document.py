@@ -1,4 +1,4 @@
-"""The document itself, and the checks that it makes of its parts."""
+"""The document itself, and its checks of its parts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SHOWN = 60
 class Document:
     """A text and everything known about it.
 
-    Passages, sentences, tokens and coverage stand in order and do not overlap; there may be gaps. Spans, relations and labels may
-    stand in any order, and spans may overlap and nest. Making a document checks all this: DocumentError says what is wrong.
+    Passages, sentences, tokens and coverage are in order and do not overlap; there may be gaps. Spans, relations and labels may
+    be in any order, and spans may overlap and nest. Making a document checks all this and raises DocumentError if it does not hold.
 
-    `sentences` and `tokens` are None where the source does not give them (`biomux.text.sentences` splits on demand). `pair` is
-    the second text of a pair task: hypothesis, claim, second question. `coverage` lists the characters that an annotator read,
-    None where none has. `metadata` holds anything else that is JSON.
+    `sentences` and `tokens` are None if the source does not give them (`biomux.text.sentences` splits on demand). `pair` is
+    the second text of a pair task: hypothesis, claim, second question. `coverage` lists the ranges that an annotator read, or is
+    None if no annotator has run. `metadata` holds any other JSON values.
     """
 
     id: str
@@ -59,12 +59,12 @@ class Document:
         return f"<Document {self.id!r}: {begin!r}, {', '.join([length, *counts, *pair])}>"
 
     def mention(self, span: Span) -> str:
-        """The text of a contiguous span; of a discontinuous one, its fragments joined by a blank."""
+        """The text of a span; the fragments of a discontinuous span are joined by a space."""
         return " ".join(self.text[start:end] for start, end in span.ranges)
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        """The spans with their texts, in reading order; of those that begin together the longest first."""
+        """The spans with their texts, in reading order; of spans with the same start, the longest comes first."""
         return tuple(
             Entity(
                 self.mention(span),
@@ -80,7 +80,7 @@ class Document:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The object that Biomux JSON lines has for the document (docs/reference/jsonl.md): everything, as plain values.
+        """The document as an object of Biomux JSON lines (docs/reference/jsonl.md): everything, as plain values.
 
         >>> Document("1", "TP53", spans=(Span(0, 4, "gene"),)).to_dict()
         {'biomux': 1, 'id': '1', 'text': 'TP53', 'spans': [{'start': 0, 'end': 4, 'type': 'gene'}]}
@@ -93,7 +93,7 @@ class Document:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Document:
-        """The document of such an object, checked as a line of a file is; the version may be missing.
+        """Make a document from an object as `to_dict` returns it, checked like a line of a file; the version may be missing.
 
         >>> Document.from_dict({"id": "1", "text": "TP53"}).text
         'TP53'
@@ -103,22 +103,22 @@ class Document:
         return of_dict(fields)
 
     def to_html(self, *, title: str | None = None) -> str:
-        """One whole page that shows the document, and needs no other file: entities underlined, relations and labels listed."""
+        """A self-contained HTML page of the document: entities underlined, relations and labels listed."""
         from biomux.document.html import page
 
         return page([self], title=title or f"Document {self.id}")
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """The HTML that a notebook shows."""
         from biomux.document.html import excerpt
 
         return excerpt(self)
 
     def to_spacy(self, nlp: Language, *, key: str = "biomux", align: Literal["split", "expand"] = "split") -> Doc:
-        """The document as a spaCy `Doc` of that pipeline's tokenizer, with all entities in `doc.spans[key]` and one layer of them in `doc.ents`.
+        """The document as a spaCy `Doc`, tokenized by that pipeline, with all entities in `doc.spans[key]` and those that do not overlap in `doc.ents`.
 
-        Where an entity begins or ends within a token, `align="split"` splits the token, so that offsets stay exact; `"expand"` leaves the tokens
-        as they are and takes in whole ones. `doc.ents` has the longest of entities that overlap: annotate with `resolve=True` to have them chosen by type.
+        Where an entity begins or ends within a token, `align="split"` splits the token, so that offsets stay exact; `"expand"` keeps the tokens
+        and widens the entity to whole ones. Of overlapping entities, `doc.ents` has the longest; annotate with `resolve=True` to choose them by type.
         No other component of the pipeline is run.
         """
         from biomux.document.spacy_doc import make
@@ -126,7 +126,7 @@ class Document:
         return make(self, nlp, key=key, align=align)
 
     def to_hf(self) -> list[dict[str, Any]]:
-        """The spans as Hugging Face's token-classification pipeline gives them.
+        """The spans in the form that Hugging Face's token-classification pipeline returns.
 
         >>> Document("1", "TP53", spans=(Span(0, 4, "gene", score=0.5),)).to_hf()
         [{'entity_group': 'gene', 'score': 0.5, 'word': 'TP53', 'start': 0, 'end': 4}]
@@ -183,7 +183,9 @@ def _check(document: Document) -> None:
         _check_range(document, span.start, span.end, size, f"span {span.type!r}")
         if span.fragments:
             _check_fragments(document, span)
-    _are_in_order(document, [(one.start, one.end) for one in document.passages], size, "passage", empty=True)
+    _are_in_order(
+        document, [(passage.start, passage.end) for passage in document.passages], size, "passage", empty=True
+    )
     for name, ranges in (
         ("sentences", document.sentences),
         ("tokens", document.tokens),
@@ -201,36 +203,38 @@ def _check(document: Document) -> None:
         _check_relations(document)
 
 
-def _check_range(document: Document, start: int, end: int, size: int, what: str) -> None:
+def _check_range(document: Document, start: int, end: int, size: int, part_name: str) -> None:
     if not 0 <= start < end <= size:
         raise DocumentError(
             "BX101",
-            f"{what} is at {start}..{end}, but the text has {size} characters",
+            f"{part_name} is at {start}..{end}, but the text has {size} characters",
             where=f"document {document.id!r}",
             hint="give offsets in characters, end exclusive, at least one character long",
         )
 
 
-def _check_place(document: Document, part: Label | Answer, size: int, what: str) -> None:
-    """A place that may be missing, but not by half."""
+def _check_place(document: Document, part: Label | Answer, size: int, part_name: str) -> None:
+    """Check a place, of which both ends or neither may be missing."""
     if part.start is not None and part.end is not None:
-        _check_range(document, part.start, part.end, size, what)
+        _check_range(document, part.start, part.end, size, part_name)
     elif part.start is not None or part.end is not None:
         raise DocumentError(
             "BX101",
-            f"{what} is at {part.start}..{part.end}: one end is missing",
+            f"{part_name} is at {part.start}..{part.end}: one end is missing",
             where=f"document {document.id!r}",
             hint="give both ends, or neither",
         )
 
 
-def _are_in_order(document: Document, ranges: Iterable[Range], size: int, what: str, *, empty: bool = False) -> bool:
-    """Refuse ranges of one kind that lie outside the text, out of order or over each other. False if some are no pairs of whole numbers."""
-    before = 0
+def _are_in_order(
+    document: Document, ranges: Iterable[Range], size: int, part_name: str, *, empty: bool = False
+) -> bool:
+    """Refuse ranges that lie outside the text, are out of order or overlap. False if some are not pairs of integers."""
+    previous_end = 0
     for place in ranges:
         try:
             start, end = place
-            fits = before <= start < end <= size or (empty and before <= start == end <= size)
+            fits = previous_end <= start < end <= size or (empty and previous_end <= start == end <= size)
         except (TypeError, ValueError):
             return False
         if type(start) is not int or type(end) is not int or type(place) is not tuple:
@@ -238,18 +242,20 @@ def _are_in_order(document: Document, ranges: Iterable[Range], size: int, what: 
         if not fits:
             raise DocumentError(
                 "BX101",
-                f"{what} {start}..{end} is empty, out of order, overlaps the one before, or lies outside the {size} characters of the text",
+                f"{part_name} {start}..{end} is empty, out of order, overlaps the previous one, or lies outside the {size} characters of the text",
                 where=f"document {document.id!r}",
                 hint="give them in order, without overlap, end exclusive",
             )
-        before = end
+        previous_end = end
     return True
 
 
 def _check_fragments(document: Document, span: Span) -> None:
     first, last = span.fragments[0][0], span.fragments[-1][1]
     ordered = all(start < end for start, end in span.fragments)
-    ordered &= all(left[1] <= right[0] for left, right in zip(span.fragments, span.fragments[1:], strict=False))
+    ordered &= all(
+        fragment[1] <= following[0] for fragment, following in zip(span.fragments, span.fragments[1:], strict=False)
+    )
     if not ordered or (first, last) != (span.start, span.end):
         raise DocumentError(
             "BX101",
@@ -260,16 +266,16 @@ def _check_fragments(document: Document, span: Span) -> None:
 
 
 def _check_relations(document: Document) -> None:
-    known = {
+    ids_by_kind = {
         "span": {span.id for span in document.spans},
         "relation": {relation.id for relation in document.relations},
     }
     for relation in document.relations:
         for argument in relation.arguments:
-            if argument.kind != "concept" and argument.target not in known[argument.kind]:
+            if argument.kind != "concept" and argument.target not in ids_by_kind[argument.kind]:
                 raise DocumentError(
                     "BX102",
-                    f"relation {relation.type!r} points at {argument.kind} {argument.target!r}, which is not there",
+                    f"relation {relation.type!r} points at {argument.kind} {argument.target!r}, which does not exist",
                     where=f"document {document.id!r}",
                     hint="give the id of a span or relation of the same document, or use an argument of kind 'concept'",
                 )

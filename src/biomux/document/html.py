@@ -1,7 +1,7 @@
-"""A document as HTML that needs nothing else: no script, no font, no picture from elsewhere.
+"""A document as self-contained HTML: no script, no font, no external picture.
 
-Entities are underlined in the colour of their type, with its name behind them; where they overlap, the lines lie below each other. Below the text stand
-relations, labels and answers. `page` makes a whole page of documents, in which types can be switched off, `excerpt` what a notebook shows of one.
+Entities are underlined in the colour of their type and followed by its name; overlapping entities have their lines one below the other. Relations, labels
+and answers are listed below the text. `page` makes a whole page of documents, on which types can be hidden; `excerpt` makes what a notebook shows of one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from biomux.document.parts import Argument, Span
 
 LANES = 8
-"""Underlines below each other; more overlaps than that share the last one."""
+"""How many underlines fit below each other; further overlapping entities share the last."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing but its own styles."""
@@ -32,44 +32,44 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 UNSHOWN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-"""Signs that a browser would not show, or that would turn the direction of what follows: a symbol stands for each."""
+"""Characters that a browser would not show, or that would change the direction of the text after them: a symbol replaces each."""
 
 
 @dataclass(slots=True)
 class Types:
-    """The types that were met, each with the class of its elements and how often it stood."""
+    """The types that occurred, each with the CSS class of its elements and its count."""
 
     classes: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     def css_class(self, type_: str) -> str:
-        """The class of a type's elements: by its name, since the cells of a notebook share one page and its styles."""
+        """The CSS class of a type: derived from its name, since the cells of a notebook share one page and its styles."""
         if type_ not in self.classes:
             self.classes[type_] = f"t{blake2s(type_.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
         return self.classes[type_]
 
 
 def page(documents: Iterable[Document], *, title: str = "Annotated documents") -> str:
-    """One page of all documents."""
+    """A page that shows all documents."""
     types = Types()
     articles = [article(document, types) for document in documents]
     return page_head(types, documents=len(articles), title=title) + "".join(articles) + page_foot()
 
 
 def excerpt(document: Document) -> str:
-    """A part of a page, for a notebook: its colours are the notebook's own."""
+    """A part of a page, for a notebook: it takes the notebook's colours."""
     types = Types()
     shown = _shown(document, types)
     return f'<div class="biomux">\n<style>\n{_style("html.css")}{_colours(types)}</style>\n{shown}</div>\n'
 
 
 def article(document: Document, types: Types) -> str:
-    """A document as a part of a page; its types are noted."""
+    """A document as a part of a page; its types are added to `types`."""
     return f"<article>\n<h2>{_text(document.id)}</h2>\n{_shown(document, types)}</article>\n"
 
 
 def page_head(types: Types, *, documents: int, title: str) -> str:
-    """A page up to its first article. The types must have been noted: they are listed here."""
+    """A page up to its first article. It lists the types, so all articles must have been made before."""
     listed = types.counts.most_common()
     boxes = "".join(
         f'<label class="{types.css_class(name)}"><input type="checkbox" id="{types.css_class(name)}" checked> {_text(name)} <span>{count:,}</span></label>\n'
@@ -104,14 +104,14 @@ def page_head(types: Types, *, documents: int, title: str) -> str:
 
 
 def page_foot() -> str:
-    """A page from the end of its last article on."""
+    """The rest of a page after its last article."""
     from biomux import __version__
 
     return f"</main>\n<footer>Made by Biomux {__version__}. Entities were found by a program and may be wrong.</footer>\n</body>\n</html>\n"
 
 
 def unshown(document: Document) -> int:
-    """How many signs of the text are shown as a symbol in their place."""
+    """How many characters of the text are shown as a symbol instead."""
     return len(UNSHOWN.findall(document.text)) + len(UNSHOWN.findall(document.pair or ""))
 
 
@@ -125,7 +125,7 @@ def _shown(document: Document, types: Types) -> str:
 
 
 def _marked(document: Document, types: Types) -> str:
-    """The text, each stretch of it inside the marks of the entities that cover it, and each entity's type behind its end."""
+    """The text, each part inside the marks of the entities that cover it, and each entity followed by its type."""
     lanes = _lanes(document.spans)
     starting: dict[int, list[int]] = {}
     ending: dict[int, list[int]] = {}
@@ -145,9 +145,11 @@ def _marked(document: Document, types: Types) -> str:
         parts.append(_wrapped(_text(document.text[at:place]), covering, document.spans, marks))
         for number in ending.get(place, ()):
             covering.pop(number, None)
-        names = [document.spans[number] for number in ending.get(place, ()) if document.spans[number].end == place]
-        said = "".join(f'<small class="{types.css_class(span.type)}">{_text(span.type)}</small>' for span in names)
-        parts.append(_wrapped(said, covering, document.spans, marks))
+        ended = [document.spans[number] for number in ending.get(place, ()) if document.spans[number].end == place]
+        type_names = "".join(
+            f'<small class="{types.css_class(span.type)}">{_text(span.type)}</small>' for span in ended
+        )
+        parts.append(_wrapped(type_names, covering, document.spans, marks))
         covering |= dict.fromkeys(starting.get(place, ()))
         at = place
     room = f' style="line-height:calc(1.75em + {4 * max(lanes)}px)"' if lanes else ""
@@ -155,23 +157,23 @@ def _marked(document: Document, types: Types) -> str:
 
 
 def _wrapped(inner: str, covering: Iterable[int], spans: Sequence[Span], marks: Sequence[str]) -> str:
-    """HTML inside marks; the innermost says on hovering what all of them are."""
+    """HTML inside marks; hovering shows what all of them are."""
     numbers = list(covering)
     if not inner or not numbers:
         return inner
-    told = _text("\n".join(_said(spans[number]) for number in numbers))
-    opened = "".join(f"{marks[number]}>" for number in numbers[:-1]) + f'{marks[numbers[-1]]} title="{told}">'
+    tooltip = _text("\n".join(_summary(spans[number]) for number in numbers))
+    opened = "".join(f"{marks[number]}>" for number in numbers[:-1]) + f'{marks[numbers[-1]]} title="{tooltip}">'
     return opened + inner + "</mark>" * len(numbers)
 
 
-def _said(span: Span) -> str:
-    """One line: type, score, head, identifiers."""
+def _summary(span: Span) -> str:
+    """A span in one line: type, score, head, identifiers."""
     parts = [span.type, "" if span.score is None else f"{span.score:.2f}", span.head or "", *span.identifiers]
     return " · ".join(part for part in parts if part)
 
 
 def _lanes(spans: Sequence[Span]) -> list[int]:
-    """For each span the line that it is drawn on: the highest that is free, the longer span first."""
+    """The line on which each span is drawn: the highest free one, longer spans first."""
     lanes = [0] * len(spans)
     reached: list[int] = []
     for number in sorted(range(len(spans)), key=lambda number: (spans[number].start, -spans[number].end)):
@@ -188,8 +190,8 @@ def _relations(document: Document) -> str:
     mentions = {span.id: document.mention(span) for span in document.spans if span.id is not None}
 
     def end(argument: Argument) -> str:
-        named = mentions.get(argument.target, argument.target) if argument.kind == "span" else argument.target
-        return f"{argument.role}: {named}" if argument.role else named
+        target = mentions.get(argument.target, argument.target) if argument.kind == "span" else argument.target
+        return f"{argument.role}: {target}" if argument.role else target
 
     rows = [
         (relation.type, "; ".join(map(end, relation.arguments)), _number(relation.score), relation.head or "")
@@ -209,7 +211,7 @@ def _labels(document: Document) -> str:
         )
         for label in document.labels
     ]
-    return _table("Labels", ("label", "value", "said of", "score", "head"), rows)
+    return _table("Labels", ("label", "value", "applies to", "score", "head"), rows)
 
 
 def _questions(document: Document) -> str:
@@ -243,7 +245,7 @@ def _entities(document: Document, types: Types) -> str:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
-    """A table without the columns that are empty; nothing if there are no rows."""
+    """A table without its empty columns; an empty string if there are no rows."""
     used = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     if not rows:
         return ""
@@ -265,8 +267,8 @@ def _text(value: str) -> str:
     return escape(UNSHOWN.sub(_symbol, value))
 
 
-def _symbol(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _symbol(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else "\ufffd"
 
 
@@ -274,5 +276,5 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def _count(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

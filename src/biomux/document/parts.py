@@ -23,9 +23,9 @@ _NOTHING: tuple[Any, ...] = ()
 class Span:
     """A mention of a type at a place; several fragments if it is discontinuous.
 
-    `start` and `end` enclose all fragments; `fragments` is empty for an ordinary, contiguous mention. `head` names who said it
-    and `score` how sure that was; both are None for gold annotations. `id` is what relations point at; it need not be there
-    otherwise. `extra` keeps what a format says beyond that (brat attributes, BioC infons), as JSON values.
+    `start` and `end` enclose all fragments; `fragments` is empty for a contiguous mention. `head` names the head that found it
+    and `score` is its confidence; both are None for gold annotations. `id` is what relations point at, and may be missing
+    otherwise. `extra` keeps anything else that a format has (brat attributes, BioC infons), as JSON values.
     """
 
     start: int
@@ -39,7 +39,7 @@ class Span:
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        # Written out, and not a loop over the fields: hundreds of thousands of spans are made.
+        # Written out instead of a loop over the fields for speed: there are hundreds of thousands of spans.
         if (
             type(self.start) is int
             and type(self.end) is int
@@ -71,11 +71,11 @@ class Span:
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """The fragments, or the whole span as its only one."""
+        """The fragments; for a contiguous span, its start and end."""
         return self.fragments or ((self.start, self.end),)
 
     def overlaps(self, other: Span) -> bool:
-        """Whether both cover a common character of the text between their ends."""
+        """Whether `start`..`end` of both have a character in common."""
         return self.start < other.end and other.start < self.end
 
 
@@ -127,7 +127,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of the text with a role: title, abstract, a section, a caption."""
+    """A part of the text with a role: title, abstract, a section, a caption."""
 
     start: int
     end: int
@@ -143,7 +143,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A class, or a number in `value`, said of the whole document, or of `start`..`end` of it (both or neither given)."""
+    """A class, or a number in `value`, for the whole document or for its `start`..`end` (both or neither given)."""
 
     name: str
     value: float | None = None
@@ -158,9 +158,9 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to a question; with its place (both ends or neither) where it stands in the text.
+    """An answer to a question, with its place (both ends or neither) if it occurs in the text.
 
-    `text` is the answer as it was given; whether it equals the text at its place is for the format that reads it to check.
+    `text` is the answer as given; readers of formats check whether it equals the text at its place.
     """
 
     text: str
@@ -199,9 +199,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A span together with its text, as `Document.entities` gives it.
+    """A span together with its text, as `Document.entities` returns it.
 
-    `document.text[start:end]` is `text`, unless the mention is discontinuous: then `text` joins its fragments by a blank.
+    `document.text[start:end]` is `text`, unless the mention is discontinuous: then `text` joins its fragments by a space.
     `score` and `head` are None for gold annotations.
     """
 

@@ -1,4 +1,4 @@
-"""A document out of a JSON object, as docs/reference/jsonl.md specifies it: every field checked."""
+"""A document from a JSON object, as docs/reference/jsonl.md specifies it: every field is checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 
 VERSION = 1
-"""Stands in every line, so that files can be split and joined. A line of a later version is refused."""
+"""Written in every line, so that files can be split and joined. A line of a later version is refused."""
 
 _FIELDS: dict[str, frozenset[str]] = {
     "document": frozenset(
@@ -59,9 +59,9 @@ class MalformedError(Exception):
 
 
 def document_of(fields: Any) -> Document:
-    """The document of a JSON object as `record` gives it.
+    """The document of a JSON object as `record` returns it.
 
-    Raises MalformedError, or DocumentError where the object contradicts itself.
+    Raises MalformedError, or DocumentError if the object contradicts itself.
     """
     if type(fields) is not dict:
         raise MalformedError("BX113", "the line must be a JSON object", "write one object per line")
@@ -88,10 +88,12 @@ def document_of(fields: Any) -> Document:
 
 
 def of_dict(fields: Any) -> Document:
-    """As `document_of`, with errors for those who have no line of a file. Values that are not plain are made so."""
+    """As `document_of`, with errors for callers who read no file. Tuples are accepted as lists."""
     if not isinstance(fields, Mapping):
         raise UsageError(
-            "BX001", f"fields must be a mapping, got {type(fields).__name__}", hint="pass what Document.to_dict() gives"
+            "BX001",
+            f"fields must be a mapping, got {type(fields).__name__}",
+            hint="pass what Document.to_dict() returns",
         )
     try:
         return document_of({"biomux": VERSION, **plain(dict(fields))})
@@ -101,14 +103,14 @@ def of_dict(fields: Any) -> Document:
 
 
 def plain(value: Any) -> Any:
-    """The same with lists in place of tuples, as JSON gives them back."""
+    """The same value with lists instead of tuples, as JSON returns them."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _span(fields: dict[str, Any]) -> Span:
-    """Written for speed: most of what a file of annotations holds are spans, of offsets, type, score and head."""
+    """Written for speed: an annotated file is mostly spans with offsets, type, score and head."""
     try:
         start, end, type_ = fields["start"], fields["end"], fields["type"]
     except KeyError as error:
@@ -157,7 +159,11 @@ def _argument(fields: dict[str, Any]) -> Argument:
         raise _unknown(fields, "argument")
     kind = fields.get("kind", "span")
     if kind not in _KINDS:
-        raise MalformedError("BX113", f"an argument has the unknown kind {kind!r}", f"one of: {', '.join(_KINDS)}")
+        raise MalformedError(
+            "BX113",
+            f"an argument's kind must be span, concept or relation, got {kind!r}",
+            "see docs/reference/jsonl.md",
+        )
     return Argument(_string(fields, "role", "argument"), _string(fields, "target", "argument"), kind)
 
 
@@ -198,9 +204,9 @@ def _answer(fields: dict[str, Any]) -> Answer:
     return Answer(_string(fields, "text", "answer"), *_place(fields, "answer"))
 
 
-def _place(fields: dict[str, Any], what: str) -> tuple[int | None, int | None, float | None, str | None]:
-    start = _integer(fields, "start", what) if fields.get("start") is not None else None
-    end = _integer(fields, "end", what) if fields.get("end") is not None else None
+def _place(fields: dict[str, Any], part_name: str) -> tuple[int | None, int | None, float | None, str | None]:
+    start = _integer(fields, "start", part_name) if fields.get("start") is not None else None
+    end = _integer(fields, "end", part_name) if fields.get("end") is not None else None
     return start, end, _float(fields.get("score"), "score"), _text(fields.get("head"), "head")
 
 
@@ -242,13 +248,13 @@ def _object(fields: dict[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def _string(fields: dict[str, Any], name: str, what: str) -> str:
+def _string(fields: dict[str, Any], name: str, part_name: str) -> str:
     value = fields.get(name)
     if type(value) is str:
         return value
     if name not in fields:
-        raise _missing(name, what)
-    raise MalformedError("BX113", f"{name!r} of a {what} must be a string", "see docs/reference/jsonl.md")
+        raise _missing(name, part_name)
+    raise MalformedError("BX113", f"{name!r} of a {part_name} must be a string", "see docs/reference/jsonl.md")
 
 
 def _text(value: Any, name: str) -> str | None:
@@ -257,13 +263,13 @@ def _text(value: Any, name: str) -> str | None:
     raise MalformedError("BX113", f"{name!r} must be a string", "leave it out, or give a string")
 
 
-def _integer(fields: dict[str, Any], name: str, what: str) -> int:
+def _integer(fields: dict[str, Any], name: str, part_name: str) -> int:
     value = fields.get(name)
     if type(value) is int:
         return value
     if name not in fields:
-        raise _missing(name, what)
-    raise MalformedError("BX113", f"{name!r} of a {what} must be an integer", "see docs/reference/jsonl.md")
+        raise _missing(name, part_name)
+    raise MalformedError("BX113", f"{name!r} of a {part_name} must be an integer", "see docs/reference/jsonl.md")
 
 
 def _float(value: Any, name: str) -> float | None:
@@ -272,20 +278,20 @@ def _float(value: Any, name: str) -> float | None:
     raise MalformedError("BX113", f"{name!r} must be a number", "leave it out, or give a number")
 
 
-def _missing(name: str, what: str) -> MalformedError:
-    return MalformedError("BX116", f"a {what} lacks the field {name!r}", "see docs/reference/jsonl.md")
+def _missing(name: str, part_name: str) -> MalformedError:
+    return MalformedError("BX116", f"a {part_name} lacks the field {name!r}", "see docs/reference/jsonl.md")
 
 
-def _unknown(fields: dict[str, Any], what: str) -> MalformedError:
-    names = ", ".join(repr(name) for name in sorted(fields.keys() - _FIELDS[what]))
+def _unknown(fields: dict[str, Any], part_name: str) -> MalformedError:
+    names = ", ".join(repr(name) for name in sorted(fields.keys() - _FIELDS[part_name]))
     return MalformedError(
-        "BX113", f"a {what} has the unknown field {names}", "put your own values into 'metadata' or 'extra'"
+        "BX113", f"a {part_name} has the unknown field {names}", "put your own values into 'metadata' or 'extra'"
     )
 
 
 def _wrong_version(version: Any) -> MalformedError:
     if type(version) is int and version > VERSION:
-        message = f"the line is of version {version}, and this Biomux reads version {VERSION}"
+        message = f"the line has version {version}, but this Biomux reads version {VERSION}"
         return MalformedError("BX122", message, "read it with a newer Biomux")
     if version is None:
         return MalformedError(

@@ -1,4 +1,4 @@
-"""A document as a JSON object, as docs/reference/jsonl.md specifies it: fields at their default left out."""
+"""A document as a JSON object, as docs/reference/jsonl.md specifies it, without fields at their default."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from biomux.document.parts import Answer, Argument, Label, Passage, Question, Relation, Span
 
 MAX_DEPTH = 100
-"""How deep lists and objects in `metadata` and `extra` may lie in one another."""
+"""How deep lists and objects in `metadata` and `extra` may be nested."""
 
 
 def record(document: Document) -> dict[str, Any]:
-    """A document as a JSON object: every field but those at their default."""
+    """A document as a JSON object, without fields at their default."""
     fields: dict[str, Any] = {"biomux": VERSION, "id": document.id, "text": document.text}
     where = document.id
     if document.passages:
@@ -124,21 +124,21 @@ def _question_record(question: Question, where: str) -> dict[str, Any]:
 
 
 def _number(value: float, where: str) -> float:
-    """A plain number; not-a-number and infinities would silently become null."""
+    """A plain number. NaN and infinities are refused: they would silently become null."""
     if not -float("inf") < value < float("inf"):
-        raise _cannot_hold(f"{value} is not a number that JSON has", where)
+        raise _cannot_hold(f"JSON has no number {value}", where)
     return value if type(value) is int else float(value)
 
 
 def as_json(value: Any, where: str, depth: int = 0) -> Any:
-    """The value if it is JSON as it stands; anything that would come back as something else is refused."""
+    """The value if it is JSON already; anything that would be read back as something else is refused."""
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is float:
         return _number(value, where)
     if depth > MAX_DEPTH:
-        raise _cannot_hold(f"metadata lies more than {MAX_DEPTH} levels deep", where)
+        raise _cannot_hold(f"metadata is nested more than {MAX_DEPTH} levels deep", where)
     if kind is list:
         return [as_json(item, where, depth + 1) for item in value]
     if hasattr(value, "items"):

@@ -21,7 +21,7 @@ Align = Literal["split", "expand"]
 
 
 def make(document: Document, nlp: Language, *, key: str = "biomux", align: Align = "split") -> Doc:
-    """A new `Doc`, tokenized by the pipeline, with the document's entities. `Document.to_spacy` says more."""
+    """A new `Doc`, tokenized by the pipeline, with the document's entities; see `Document.to_spacy`."""
     if not callable(getattr(nlp, "make_doc", None)):
         raise UsageError(
             "BX001", f"nlp must be a spaCy pipeline, got {type(nlp).__name__}", hint="make one: spacy.blank('en')"
@@ -32,10 +32,10 @@ def make(document: Document, nlp: Language, *, key: str = "biomux", align: Align
 
 
 def fill(doc: Doc, document: Document, *, one_layer: Sequence[Span] | None, key: str, align: Align) -> None:
-    """Put a document's entities into the `Doc` of the same text: all of them into `doc.spans[key]`, and of `one_layer` into `doc.ents`.
+    """Put a document's entities into the `Doc` of the same text: all of them into `doc.spans[key]`, and those of `one_layer` into `doc.ents`.
 
-    `doc.spans[key].attrs` has their scores and heads, in order, as spaCy's span categorizer has its scores. Labels of the whole document become `doc.cats`, relations plain values in
-    `doc.user_data["biomux_relations"]`. Entities that other components have put into `doc.ents` stay where ours leave room.
+    `doc.spans[key].attrs` has their scores and heads, in order, like the scores of spaCy's span categorizer. Labels of the whole document go to `doc.cats`, relations, as plain
+    values, to `doc.user_data["biomux_relations"]`. Entities that other components have put into `doc.ents` stay unless they overlap ours.
     """
     from spacy.tokens import SpanGroup
 
@@ -43,11 +43,11 @@ def fill(doc: Doc, document: Document, *, one_layer: Sequence[Span] | None, key:
         raise UsageError("BX001", f"align must be 'split' or 'expand', got {align!r}")
     if align == "split":
         split_tokens(doc, document.spans)
-    made = [_token_span(doc, span) for span in document.spans]
+    token_spans = [_token_span(doc, span) for span in document.spans]
     attrs = {"scores": [span.score for span in document.spans], "heads": [span.head for span in document.spans]}
-    doc.spans[key] = SpanGroup(doc, name=key, spans=made, attrs=attrs)
+    doc.spans[key] = SpanGroup(doc, name=key, spans=token_spans, attrs=attrs)
     if one_layer is not None:
-        by_span = dict(zip(document.spans, made, strict=True))
+        by_span = dict(zip(document.spans, token_spans, strict=True))
         _set_ents(doc, [by_span[span] for span in one_layer])
     for label in document.labels:
         if label.start is None:
@@ -57,7 +57,7 @@ def fill(doc: Doc, document: Document, *, one_layer: Sequence[Span] | None, key:
 
 
 def split_tokens(doc: Doc, spans: Sequence[Span]) -> None:
-    """Split the tokens that an entity begins or ends within."""
+    """Split the tokens inside which an entity begins or ends."""
     if all(doc.char_span(span.start, span.end) is not None for span in spans):
         return
     starts = [token.idx for token in doc]
@@ -76,16 +76,16 @@ def split_tokens(doc: Doc, spans: Sequence[Span]) -> None:
 
 
 def longest(spans: Sequence[Span]) -> list[Span]:
-    """Spans that do not overlap: the longer first, of equal ones the leftmost."""
+    """Choose spans that do not overlap: longer ones first, of equal length the leftmost."""
     chosen: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
-        if not any(span.overlaps(other) for other in chosen):
+        if not any(span.overlaps(longer) for longer in chosen):
             chosen.append(span)
     return chosen
 
 
 def _token_span(doc: Doc, span: Span) -> TokenSpan:
-    """The tokens of an entity: those that it fills, or else all that it touches; of one that is only the blank behind a token, that token."""
+    """The tokens of an entity: those that it fills, or else all that it touches; if it is only the space after a token, that token."""
     from spacy.tokens import Span as TokenSpan
 
     identifier = span.identifiers[0] if span.identifiers else ""
@@ -100,12 +100,12 @@ def _token_span(doc: Doc, span: Span) -> TokenSpan:
 
 
 def _set_ents(doc: Doc, ents: Sequence[TokenSpan]) -> None:
-    """Ours, where they share no token, and of those that were there what does not overlap them."""
+    """Set `doc.ents` to our entities that share no token, and the previous ones that do not overlap them."""
     chosen: list[TokenSpan] = []
-    taken: set[int] = set()
+    used: set[int] = set()
     for ent in [*ents, *doc.ents]:
         tokens = range(ent.start, ent.end)
-        if taken.isdisjoint(tokens):
+        if used.isdisjoint(tokens):
             chosen.append(ent)
-            taken.update(tokens)
+            used.update(tokens)
     doc.ents = chosen

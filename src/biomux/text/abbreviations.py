@@ -1,7 +1,7 @@
-"""Abbreviations and what they stand for, after Schwartz and Hearst (2003); and types carried from long form to short form.
+"""Abbreviations and their long forms, after Schwartz and Hearst (2003); types are carried from long form to short form.
 
 >>> text = "Tumor necrosis factor (TNF) was high."
->>> [(text[slice(*found.short)], text[slice(*found.long)]) for found in find(text)]
+>>> [(text[slice(*pair.short)], text[slice(*pair.long)]) for pair in find(text)]
 [('TNF', 'Tumor necrosis factor')]
 """
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 SHORT_LENGTHS = range(2, 11)
 LONGEST_LONG = 600
-"""Characters before a parenthesis in which a long form is looked for."""
+"""How many characters before a parenthesis are searched for a long form."""
 
 PARENTHESIS = re.compile(r"\(([^()]{2,300})\)")
 CUT = re.compile(r"[,;:]\s")
 WORD = re.compile(r"\w+")
 LAST_WORD = re.compile(r"[^\s()]{1,10}\Z")
 TAIL = re.compile(r"-(?:\d|[A-Za-z\u0370-\u03ff](?!\w)|(?:alpha|beta|gamma|delta|kappa)\b)")
-"""What makes a longer name of a short form: "IL-2" and "TNF-alpha" are no mentions of "IL" and "TNF"."""
+"""A suffix that makes a short form a longer name: "IL-2" and "TNF-alpha" are not mentions of "IL" and "TNF"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
-    """A short form and the long form that defines it, where they stand."""
+    """The places of a short form and of the long form that defines it."""
 
     short: Range
     long: Range
@@ -45,46 +45,46 @@ def find(text: str) -> list[Abbreviation]:
 
 
 def carry(document: Document) -> Document:
-    """The document with each long form's types given to the occurrences of its short form, from its definition on.
+    """Give each long form's types to the occurrences of its short form from the definition on.
 
-    A span counts as the long form's if it ends where that ends and begins there or earlier ("human tumor necrosis factor"). An
-    occurrence that overlaps a span of the same type is left alone, unless only a vote put it there (`engine.consistency`): a definition says more.
-    Where a short form is defined again, the new meaning holds from there.
+    A span counts as the long form's if it has the same end, and the same start or an earlier one ("human tumor necrosis factor"). An
+    occurrence that overlaps a span of the same type is left alone, unless that span comes from a vote (`engine.consistency`): a definition is stronger evidence.
+    Where a short form is defined again, the new meaning applies from there on.
     """
     text = document.text
     carried: dict[str, list[tuple[int, list[Span]]]] = {}
-    for found in _find(text, sentences.of(document)):
-        sources = [span for span in document.spans if _is_long_form(span, found.long)]
-        carried.setdefault(text[slice(*found.short)], []).append((found.short[0], sources))
+    for abbreviation in _find(text, sentences.of(document)):
+        sources = [span for span in document.spans if _is_long_form(span, abbreviation.long)]
+        carried.setdefault(text[slice(*abbreviation.short)], []).append((abbreviation.short[0], sources))
     if not any(sources for meanings in carried.values() for _, sources in meanings):
         return document
-    taken: dict[str, list[Range]] = {}
+    ranges_by_type: dict[str, list[Range]] = {}
     voted: set[tuple[int, int, str]] = set()
-    read: set[tuple[int, int, str]] = set()
+    tagged: set[tuple[int, int, str]] = set()
     for span in document.spans:
-        taken.setdefault(span.type, []).extend(span.ranges)
-        (voted if span.extra.get("from") == "consistency" else read).add((span.start, span.end, span.type))
-    voted -= read  # another head may have read the same there
-    covered = {name: _Cover(ranges) for name, ranges in taken.items()}
-    new: list[Span] = []
+        ranges_by_type.setdefault(span.type, []).extend(span.ranges)
+        (voted if span.extra.get("from") == "consistency" else tagged).add((span.start, span.end, span.type))
+    voted -= tagged  # another head may have found the same span there
+    covered = {name: _Cover(ranges) for name, ranges in ranges_by_type.items()}
+    added: list[Span] = []
     replaced: set[tuple[int, int, str]] = set()
     for start, end in occurrences(text, carried):
-        given: set[str] = set()
+        added_types: set[str] = set()
         for source in _meaning(carried[text[start:end]], start):
             place = (start, end, source.type)
-            if source.type not in given and (place in voted or not covered[source.type].overlaps(start, end)):
+            if source.type not in added_types and (place in voted or not covered[source.type].overlaps(start, end)):
                 replaced.add(place)
-                given.add(source.type)
-                new.append(_carried(source, start, end))
-    kept = [span for span in document.spans if (span.start, span.end, span.type) not in replaced]
-    spans = sorted((*kept, *new), key=lambda span: (span.start, span.end))
-    return replace(document, spans=tuple(spans)) if new else document
+                added_types.add(source.type)
+                added.append(_carried(source, start, end))
+    unchanged = [span for span in document.spans if (span.start, span.end, span.type) not in replaced]
+    spans = sorted((*unchanged, *added), key=lambda span: (span.start, span.end))
+    return replace(document, spans=tuple(spans)) if added else document
 
 
 def long_form(short: str, text: str, low: int, high: int) -> int | None:
-    """Where the long form of `short` begins that ends at `high`; None if there is none after `low`.
+    """The start of the long form of `short` that ends at `high`; None if there is none after `low`.
 
-    The paper's match: the short form's letters and digits are found in the text from right to left, the first one at the start of a word.
+    The paper's algorithm: match the short form's letters and digits in the text from right to left; the first must be at the start of a word.
     """
     place = high
     first = next(index for index, character in enumerate(short) if character.isalnum())
@@ -105,17 +105,17 @@ def long_form(short: str, text: str, low: int, high: int) -> int | None:
 
 
 def _find(text: str, ranges: Iterable[Range]) -> list[Abbreviation]:
-    found: list[Abbreviation] = []
+    abbreviations: list[Abbreviation] = []
     for start, end in ranges:
         for match in PARENTHESIS.finditer(text, start, end):
             pair = _defined_before(text, start, match) or _defined_inside(text, start, match)
             if pair is not None:
-                found.append(pair)
-    return found
+                abbreviations.append(pair)
+    return abbreviations
 
 
 def _inside(text: str, match: re.Match[str]) -> Range:
-    """What stands in the parentheses, up to the first comma, semicolon or colon, without quotes and white space."""
+    """The text in the parentheses up to the first comma, semicolon or colon, without quotes and white space."""
     start, end = match.span(1)
     cut = CUT.search(text, start, end)
     end = cut.start() if cut else end
@@ -134,7 +134,7 @@ def _defined_before(text: str, low: int, match: re.Match[str]) -> Abbreviation |
 
 
 def _defined_inside(text: str, low: int, match: re.Match[str]) -> Abbreviation | None:
-    """ "SF (long form)"; the short form must have a capital or a digit, as almost any word would fit some text otherwise."""
+    """ "SF (long form)"; the short form must have a capital or a digit, since almost any word would match some text."""
     high = _before(text, low, match.start())
     word = LAST_WORD.search(text, max(low, high - SHORT_LENGTHS.stop), high)
     start, end = _inside(text, match)
@@ -199,20 +199,20 @@ def _meaning(meanings: list[tuple[int, list[Span]]], place: int) -> list[Span]:
 
 
 def occurrences(text: str, names: Iterable[str]) -> list[Range]:
-    """Where the names stand as whole words; the longest, where one begins with another."""
+    """Where the names occur as whole words; the longest, if one begins with another."""
     by_word: dict[str, list[str]] = {}
     for short in sorted(names, key=len, reverse=True):
         word = WORD.match(short)
         if word:
             by_word.setdefault(word[0], []).append(short)
-    found: list[Range] = []
+    places: list[Range] = []
     for match in WORD.finditer(text):
         for short in by_word.get(match[0], ()):
             end = match.start() + len(short)
             if text.startswith(short, match.start()) and _ends_word(text, end):
-                found.append((match.start(), end))
+                places.append((match.start(), end))
                 break
-    return found
+    return places
 
 
 def _ends_word(text: str, end: int) -> bool:
@@ -221,7 +221,7 @@ def _ends_word(text: str, end: int) -> bool:
 
 
 class _Cover:
-    """Which characters a set of ranges covers, asked from left to right."""
+    """Which characters a set of ranges covers; must be queried from left to right."""
 
     def __init__(self, ranges: list[Range]) -> None:
         self._ranges = sorted(ranges)

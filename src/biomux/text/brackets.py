@@ -1,4 +1,4 @@
-"""Entities whose brackets are in balance: what a tagger cuts out of a text may begin or end in the middle of a pair.
+"""Balance the brackets of entities: what a tagger finds may begin or end inside a pair.
 
 >>> text = "laminin (Ln) of HCT-116) cells"
 >>> balanced(text, 0, 11), balanced(text, 16, 30), balanced(text, 8, 9)
@@ -19,10 +19,10 @@ BRACKET = re.compile(r"[()\[\]{}]")
 
 
 def balanced(text: str, start: int, end: int) -> Range | None:
-    """The part of `start`..`end` that is kept: brackets in balance, a letter or digit in it; None if there is none.
+    """The part of `start`..`end` to keep, with balanced brackets and at least one letter or digit; None if there is none.
 
-    A bracket that is part of a word, and whose partner stands right beside the range, takes the partner in: "poly(ADP-ribose" becomes
-    "poly(ADP-ribose)". Otherwise what stands before the first bracket without a partner is kept, or what follows it if nothing does.
+    If a bracket is part of a word and its partner is right beside the range, the partner is included: "poly(ADP-ribose" becomes
+    "poly(ADP-ribose)". Otherwise the part before the first unmatched bracket is kept, or the part after it if there is nothing before.
     """
     while True:
         mention = text[start:end]
@@ -47,7 +47,7 @@ def balanced(text: str, start: int, end: int) -> Range | None:
 
 
 def _lone(text: str, start: int, end: int) -> int | None:
-    """Where the first bracket without a partner stands."""
+    """The place of the first bracket without a partner."""
     waiting: list[int] = []
     for match in BRACKET.finditer(text, start, end):
         opening = CLOSES.get(match[0])

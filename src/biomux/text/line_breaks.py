@@ -10,7 +10,7 @@ def _words(line: str) -> frozenset[str]:
 
 
 NARROW = 50
-"""Lines all shorter than this are not prose wrapped at a margin."""
+"""If all lines are shorter than this, the text is not prose wrapped at a margin."""
 WIDE = 120
 """A line longer than this is not wrapped at a margin."""
 
@@ -68,7 +68,7 @@ UNFINISHED = _words(
     where whether which while who whose will with within without would against after before during among
     """
 )
-"""A line that ends in one of these goes on."""
+"""A sentence does not end after one of these words."""
 
 VERBS = _words("was were is are had has have been showed shows found")
 
@@ -80,11 +80,11 @@ LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
 PARAGRAPH = re.compile(
     r"(?>\r\n|[\n\r\v\x85\u2028])[^\S\n\r\v\f\x85\u2028\u2029]*+[\n\r\v\f\x85\u2028\u2029]\s*+|[\f\u2029]"
 )
-"""An empty line, or a break of page or paragraph."""
+"""An empty line, or a page or paragraph break."""
 
 
 def is_blank_line(gap: str) -> bool:
-    """Whether white space from a line break on holds an empty line, or is a break of page or paragraph."""
+    """Whether the white space from a line break on contains an empty line, or is a page or paragraph break."""
     if len(gap) == 1 or gap == "\r\n":
         return gap in "\f\u2029"
     return "\f" in gap or "\u2029" in gap or len(LINE_BREAK.findall(gap)) > 1
@@ -112,7 +112,7 @@ def breaks_sentence(text: str, start: int, end: int, following: int, low: int, h
     first = after[0]
     if first.islower() or first in ",;:)]}%/=+\u2019\u201d":
         return False
-    # From here on the line must be a sentence's first: the last line of a wrapped paragraph is short too, but goes on from the one before.
+    # From here on the sentence must begin with this line: the last line of a wrapped paragraph is short too, but continues the previous one.
     if not whole:
         return False
     if len(line) > WIDE:
@@ -120,24 +120,24 @@ def breaks_sentence(text: str, start: int, end: int, following: int, low: int, h
     width = _width(text, start, low, high)
     if width < NARROW:
         return not VERBS.intersection(line.split())
-    # Wrapped prose breaks a line where the next word no longer fits. If it would have fitted, the break was meant.
+    # Wrapped prose breaks a line where the next word no longer fits. If it would have fitted, the break is intended.
     word = FIRST_WORD.match(after)
     return len(line) + 1 + (len(word[0]) if word else 0) <= width
 
 
 def _is_heading(line: str) -> bool:
-    """Whether a line by itself is a heading by its words or its capitals."""
+    """Whether a line's words or capitals make it a heading."""
     bare = NUMBERING.sub("", line, count=1).rstrip(":").strip()
     return bare.lower() in HEADINGS or (len(bare) > 3 and bare.isupper() and len(bare) <= WIDE)
 
 
 def _line_start(text: str, low: int, end: int) -> int:
-    """The first character of the line that ends at `end`, or `low` if that comes later."""
+    """The start of the line that ends at `end`, or `low` if that is later."""
     return max(low, *(text.rfind(mark, low, end) + 1 for mark in "\n\r\u2028"))
 
 
 def _width(text: str, start: int, low: int, high: int) -> int:
-    """The longest line of the paragraph near `start`: what its margin was, if it has one."""
+    """The longest line of the paragraph near `start`: its margin, if it has one."""
     before = PARAGRAPH.split(text[max(low, start - 4 * WIDE) : start])[-1]
     after = PARAGRAPH.split(text[start : min(high, start + 8 * WIDE)], maxsplit=1)[0]
     return max(map(len, map(str.strip, (before + after).splitlines())), default=0)

@@ -1,7 +1,7 @@
-"""Offsets in characters to bytes of UTF-8 and units of UTF-16, and back: for Java, JavaScript and anything that counts bytes.
+"""Convert offsets between characters and UTF-8 bytes or UTF-16 units: for Java, JavaScript and anything that counts bytes.
 
-A text is seen as runs of characters of one width, so ASCII is a single run, and a lookup is a search among the runs. Lone surrogates
-count as Python's `surrogatepass` writes them: three bytes, one unit.
+A text is treated as runs of characters of one width, so ASCII is a single run, and a lookup is a binary search among the runs. Lone
+surrogates count as Python's `surrogatepass` writes them: three bytes, one unit.
 
 >>> units = utf16("α 🧬 β")
 >>> units.of(4), units.char(5)
@@ -28,7 +28,7 @@ UTF16_RUN = re.compile("(?P<w1>[\0-\uffff]+)|(?P<w2>[\U00010000-\U0010ffff]+)")
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The offsets of one text in another count. Run i begins at character `chars[i]`, at unit `starts[i]`, and is `widths[i]` wide."""
+    """The offsets of one text in other units. Run i begins at character `chars[i]` and unit `starts[i]`; its characters are `widths[i]` units wide."""
 
     name: str
     size: int
@@ -40,7 +40,7 @@ class Units:
     widths: tuple[int, ...]
 
     def of(self, char: int) -> int:
-        """The unit at which a character begins; the end of the text counts as a place."""
+        """The unit at which a character begins; the end of the text is a valid offset."""
         if not 0 <= char <= self.size:
             raise self._outside(char, self.size, "characters")
         run = bisect_right(self.chars, char) - 1
@@ -68,7 +68,7 @@ class Units:
         return DocumentError(
             "BX103",
             f"offset {offset} lies outside the text, which has {size} {name}",
-            hint="check that the offset was made for this text, and in these units",
+            hint="check that the offset belongs to this text and is in these units",
         )
 
 
@@ -83,12 +83,12 @@ def utf16(text: str) -> Units:
 
 
 def to_bytes(document: Document) -> list[tuple[Range, ...]]:
-    """The ranges of each span (one, or one a fragment) in bytes of UTF-8, in the order of `document.spans`."""
+    """The ranges of each span (one, or one per fragment) in bytes of UTF-8, in the order of `document.spans`."""
     return _span_ranges(document, utf8(document.text))
 
 
 def to_utf16(document: Document) -> list[tuple[Range, ...]]:
-    """The ranges of each span (one, or one a fragment) in units of UTF-16, in the order of `document.spans`.
+    """The ranges of each span (one, or one per fragment) in units of UTF-16, in the order of `document.spans`.
 
     >>> from biomux.document import Document, Span
     >>> to_utf16(Document("1", "🧬 TP53", spans=(Span(2, 6, "gene"),)))

@@ -1,4 +1,4 @@
-"""Whether a full stop, question mark or exclamation mark ends a sentence, judged by the words around it."""
+"""Decide by the words around it whether a full stop, question mark or exclamation mark ends a sentence."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NEVER = _words(
 """Words whose stop is never the end: something always follows. Compared in lower case."""
 
 TITLES = _words("Dr Drs Prof Mr Mrs Ms Messrs St Mt Ft Sgt Capt Gen Rev Hon")
-"""As NEVER, but only when written so: "ms" is a millisecond."""
+"""As NEVER, but only in this spelling: "ms" is a millisecond."""
 
 SHOUTED = _words("FIG FIGS NO NOS DR VS")
-"""Abbreviations that are so in capitals too, in titles; other capitals (MS, ST, WT) are names."""
+"""Abbreviations that also occur in capitals, in titles; other capitals (MS, ST, WT) are names."""
 
 NUMBERED = _words(
     """
@@ -42,7 +42,7 @@ WEAK = _words(
     immunol genet res inst hosp lab ltda gmbh bros etc esq
     """
 )
-"""Words that may well end a sentence, but whose stop proves nothing: what follows must open one clearly."""
+"""Words that may well end a sentence, but whose stop proves nothing: the next words must clearly open one."""
 
 OPENERS = _words(
     """
@@ -64,7 +64,7 @@ VERBS = _words(
     appears appear seems seem remains remain shows show requires require contains contain causes cause
     """
 )
-"""A capitalised word before one of these is a subject (or, before "we", an adverb): a sentence opens with it."""
+"""A capitalised word before one of these is a subject (or, before "we", an adverb), so it opens a sentence."""
 
 BEFORE_A_NAME = _words(
     "a an and as against by for from genus in of on or per species than that the to via versus with bacterium pathogen fungus"
@@ -119,7 +119,7 @@ LETTERED = (
     ),
     *("case", "patient", "model", "called", "named", "designated", "labelled", "labeled", "part", "point", "category"),
 )
-"""Endings of the words that have a letter for a number: "hepatitis B", "protein kinase C", "group A"."""
+"""Endings of words that are followed by a letter as a number: "hepatitis B", "protein kinase C", "group A"."""
 
 SEROVARS = _words(
     "Typhimurium Typhi Paratyphi Enteritidis Dublin Newport Choleraesuis Heidelberg Gallinarum Infantis Agona Montevideo"
@@ -150,7 +150,7 @@ TRUNCATED = "(ABSTRACT TRUNCATED"
 
 
 def ends_sentence(text: str, start: int, stop: int, after: int, high: int) -> int | None:
-    """Where the sentence ends that has a stop at `stop` (closing brackets and quotes included up to `after`); None if it goes on."""
+    """The end of the sentence with a stop at `stop` (closing brackets and quotes reach to `after`); None if the sentence does not end there."""
     if after >= high:
         return high
     if not text[after].isspace():
@@ -161,7 +161,7 @@ def ends_sentence(text: str, start: int, stop: int, after: int, high: int) -> in
         if visible is None:
             return high
         following = text[visible.start() : min(visible.start() + SIGHT, high)]
-    if not following.isprintable():  # it may hold line breaks; what comes after an empty line has no say
+    if not following.isprintable():  # it may hold line breaks; text after an empty line must not influence the decision
         following = PARAGRAPH.split(following, maxsplit=1)[0]
     return after if _ends(text, start, stop, after, following) else None
 
@@ -180,8 +180,8 @@ def _end_without_space(text: str, start: int, stop: int, after: int, high: int) 
 
 
 def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
-    """Whether a stop with white space behind it ends the sentence; `following` is what comes next."""
-    # Cheap and certain rules first; each later one is only reached where those before it prove nothing.
+    """Whether a stop before white space ends the sentence; `following` is the text after it."""
+    # Cheap and certain rules first; a later one is reached only if the earlier ones prove nothing.
     opening = following[0]
     if opening in CONTINUES:
         return False
@@ -199,7 +199,7 @@ def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
     if _goes_on(following):
         return False
     if not chunk or chunk[-1].isspace():
-        # A stop that stands by itself ends the sentence, except in a number without its zero: "p < .05".
+        # A stop between spaces ends the sentence, except in a number without its zero: "p < .05".
         return not (opening.isdigit() and chunk.rstrip()[-1:] in {"<", ">", "=", "~", "\u2264", "\u2265"})
     words = chunk.rsplit(None, 2)
     word = words[-1].lstrip(OPENING)
@@ -210,7 +210,7 @@ def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
     # In "(see Fig.)" the bracket closes over the abbreviation, so its stop proves nothing about the sentence.
     closed = after > stop + 1
     lower = word.lower()
-    # An ordinary word, or an acronym, with a stop: the usual end. What comes below are short words and abbreviations.
+    # An ordinary word or an acronym with a stop: the usual end. The rules below are for short words and abbreviations.
     if len(word) > 2 and word.isalpha() and lower not in ABBREVIATIONS and word not in TITLES:
         return True
     if len(word) > 1 and word.isalpha() and word.isupper() and word not in SHOUTED:
@@ -229,7 +229,7 @@ def _ends(text: str, start: int, stop: int, after: int, following: str) -> bool:
 
 
 def opens(following: str) -> bool:
-    """Whether what follows opens a sentence clearly: by a word that does, or by a subject and its verb.
+    """Whether the text clearly opens a sentence: with a typical first word, or with a subject and its verb.
 
     >>> opens("The yield"), opens("Isolates were typed"), opens("Food and Drug")
     (True, True, False)
@@ -243,7 +243,7 @@ def opens(following: str) -> bool:
 
 
 def _goes_on(following: str) -> bool:
-    """Whether what follows cannot begin a sentence: an ordinary lower-case word."""
+    """Whether the text cannot begin a sentence: an ordinary lower-case word."""
     first = following[0]
     if first.isupper() or first.isdigit():
         return False

@@ -1,7 +1,7 @@
-"""Where sentences begin and end in biomedical text.
+"""Split biomedical text into sentences.
 
-One compiled pattern finds the candidates (stops and line breaks); cheap checks on the words around each decide. Time is linear in
-the text, whatever is in it: the pattern never fails after a long match, and every check looks at a bounded number of characters.
+One compiled pattern finds the candidates (stops and line breaks); cheap checks of the words around each decide. Time is linear in
+the length of any text: the pattern never fails after a long match, and every check looks at a bounded number of characters.
 
 >>> text = "We cloned it in E. coli. p53 was low (Fig. 1A)."
 >>> [text[start:end] for start, end in split(text)]
@@ -26,8 +26,8 @@ CANDIDATE = re.compile(
     rf"[{STOPS}{WIDE_STOPS}{BREAKS}]"
     rf"(?:(?<=[{BREAKS}])\s*+|[{STOPS}{WIDE_STOPS}]*+[\"'\u201d\u2019)\]}}\u00bb\u300d\u300f\uff09]*+)"
 )
-"""Begins with one set of characters, which `re` searches for fastest. Possessive, and no part of it can fail once begun: a run of a
-million stops is one match, not a million tries."""
+"""Begins with one character set, which `re` searches for fastest. Possessive, and nothing in it can fail after the first character: a run
+of a million stops is one match, not a million attempts."""
 
 VISIBLE = re.compile(r"\S")
 
@@ -38,7 +38,7 @@ def split(text: str) -> list[Range]:
 
 
 def of(document: Document) -> tuple[Range, ...]:
-    """The document's own sentences if it has them; otherwise its text split, no sentence crossing the edge of a passage."""
+    """The document's sentences if it has them; otherwise its text is split, and no sentence crosses the edge of a passage."""
     if document.sentences is not None:
         return document.sentences
     ranges: list[Range] = []
@@ -81,7 +81,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 def _end(text: str, start: int, match: re.Match[str], low: int, high: int) -> int | None:
-    """Where the sentence begun at `start` ends by this candidate, if it does."""
+    """The end of the sentence begun at `start` if this candidate ends it."""
     place, after = match.span()
     mark = text[place]
     if mark in STOPS:

@@ -1,7 +1,7 @@
-"""Stretches: what of a text goes through tokenizer and session at once, so that memory does not grow with a document.
+"""Stretches: the parts in which a text goes through tokenizer and session, so that memory does not grow with the document.
 
-A stretch is a sentence. What is too long for one (a file on a single line) is read in stretches that overlap; of each the entities are kept that begin in
-its core, far from where it was cut.
+A stretch is a sentence. A sentence that is too long (a file on a single line) is read in overlapping stretches; of each, only the entities are kept that
+begin in its core, far from where it was cut.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from biomux.document import Range, Span
 
 LONGEST = 20_000
-"""Characters of a sentence that are read as one stretch."""
+"""Maximum characters of a sentence that is read as one stretch."""
 
 MARGIN = 1_000
-"""Characters that are read on either side of a core: more than any entity has, and than an encoder's window sees."""
+"""Characters that are read on either side of a core: longer than any entity and than an encoder's window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Stretch:
 
     @property
     def whole(self) -> bool:
-        """Whether it is all of a sentence."""
+        """Whether it is a whole sentence."""
         return self.start == self.core_start and self.end == self.core_end
 
 
 def of(sentences: Iterable[Range], *, longest: int = LONGEST, margin: int = MARGIN) -> Iterator[Stretch]:
     """The stretches of sentences, in order; their cores follow each other without gap or overlap.
 
-    >>> [(one.start, one.end, one.core_start, one.core_end) for one in of([(0, 5), (6, 31)], longest=10, margin=2)]
+    >>> [(part.start, part.end, part.core_start, part.core_end) for part in of([(0, 5), (6, 31)], longest=10, margin=2)]
     [(0, 5, 0, 5), (6, 18, 6, 16), (14, 28, 16, 26), (24, 31, 26, 31)]
     """
     for start, end in sentences:
@@ -52,11 +52,11 @@ def of(sentences: Iterable[Range], *, longest: int = LONGEST, margin: int = MARG
 
 
 def without_overlaps(spans: Iterable[Span]) -> list[Span]:
-    """The entities without those that begin in one of the same head before them: a stretch may find what reaches into the core of the next."""
+    """Drop entities that begin inside an earlier one of the same head: an entity of one stretch may reach into the core of the next."""
     reach: dict[str | None, int] = {}
-    kept = []
+    chosen = []
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
         if span.start >= reach.get(span.head, 0):
-            kept.append(span)
+            chosen.append(span)
             reach[span.head] = span.end
-    return kept
+    return chosen

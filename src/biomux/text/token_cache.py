@@ -1,7 +1,7 @@
-"""Tokens of much text at once: a string between two blanks is split once, however often it comes.
+"""Cache of tokens for large texts: each distinct string between two spaces is tokenized once.
 
-In BERT's tokenizers no token crosses a blank, and how a word is split does not depend on its neighbours. So tokens put together from
-remembered strings are the tokenizer's own, several times quicker where text repeats itself as a corpus does.
+In BERT's tokenizers no token crosses a space, and how a word is split does not depend on its neighbours. So tokens assembled from
+cached strings equal the tokenizer's, and are several times faster on repetitive text such as a corpus.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from biomux.document import Range
 
 Entry = tuple[list[int], list[int], list[int], list[int]]
-"""Of a string: ids, which of them begin a word, where these words start, where they end."""
+"""For a string: its ids, which of them begin a word, and where these words start and end."""
 
 MOST = 500_000
-"""Strings that are remembered; when there are more, all are forgotten."""
+"""How many strings are cached; when full, the cache is cleared."""
 
 
 class Remembering:
-    """A tokenizer with a memory: `biomux.text.tokens.split` uses it. For all else it is the tokenizer."""
+    """A tokenizer with a cache that `biomux.text.tokens.split` uses; everything else is passed on to the tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -38,28 +38,28 @@ class Remembering:
         return getattr(self.tokenizer, name)
 
     def split(self, text: str, ranges: Sequence[Range]) -> list[Tokens]:
-        """The tokens of each range of a text; offsets are of the text."""
+        """The tokens of each range of a text, with offsets into that text."""
         return [self._tokens(text[start:end], start) for start, end in ranges]
 
     def _tokens(self, text: str, at: int) -> Tokens:
-        known = self._known
+        cache = self._known
         ids: list[int] = []
         first: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
         for string in text.split(" "):
             if string:
-                entry = known.get(string) or self._learn(string)
-                here = len(ids)
+                entry = cache.get(string) or self._learn(string)
+                token_count = len(ids)
                 ids += entry[0]
                 if len(entry[1]) == 1:
-                    first.append(here + entry[1][0])
+                    first.append(token_count + entry[1][0])
                     starts.append(at + entry[2][0])
                     ends.append(at + entry[3][0])
                 else:
-                    first += [here + one for one in entry[1]]
-                    starts += [at + one for one in entry[2]]
-                    ends += [at + one for one in entry[3]]
+                    first += [token_count + index for index in entry[1]]
+                    starts += [at + index for index in entry[2]]
+                    ends += [at + index for index in entry[3]]
             at += len(string) + 1
         return Tokens(*(np.array(column, dtype=np.int32) for column in (ids, first, starts, ends)))
 
@@ -76,17 +76,19 @@ class Remembering:
 
 
 def remembering(tokenizer: Tokenizer) -> Tokenizer:
-    """The tokenizer, with a memory where that gives the same tokens."""
-    own: object = tokenizer
-    if isinstance(own, Splitter) or not may_remember(tokenizer):
+    """The tokenizer, with a cache if that gives the same tokens."""
+    candidate: object = tokenizer
+    if isinstance(candidate, Splitter) or not may_remember(tokenizer):
         return tokenizer
     return cast("Tokenizer", Remembering(tokenizer))
 
 
 def may_remember(tokenizer: Tokenizer) -> bool:
-    """Whether it is one of BERT's, without added tokens that reach beyond their own characters."""
-    told = json.loads(tokenizer.to_str())
-    parts = [(told.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
-    added = told.get("added_tokens") or []
-    plain = not any(one["lstrip"] or one["rstrip"] or one["single_word"] or " " in one["content"] for one in added)
+    """Whether it is a BERT tokenizer without added tokens that reach beyond their own characters."""
+    settings = json.loads(tokenizer.to_str())
+    parts = [(settings.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
+    added = settings.get("added_tokens") or []
+    plain = not any(
+        token["lstrip"] or token["rstrip"] or token["single_word"] or " " in token["content"] for token in added
+    )
     return parts == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and plain

@@ -1,7 +1,7 @@
 """Tokens: what an encoder reads, each with its place in the text.
 
-A token belongs to a word of the tokenizer's own splitting (white space and punctuation for BERT). Taggers speak about words:
-a word's first token stands for it.
+Each token belongs to a word as the tokenizer splits them (at white space and punctuation for BERT). Taggers label words:
+a word is represented by its first token.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of one stretch of a text, without special ones.
+    """The tokens of one stretch of a text, without special tokens.
 
     `ids` are vocabulary indices; `first` are the indices of the tokens that begin a word; `starts` and `ends` are the characters
     of each word in the document's text.
@@ -50,35 +50,35 @@ class Tokens:
 
 @runtime_checkable
 class Splitter(Protocol):
-    """A tokenizer that makes tokens by itself, without the library of that name; `split` and `split_all` take it as they take others."""
+    """A tokenizer that does not use the `tokenizers` library; `split` and `split_all` accept it like any other."""
 
     def split_all(self, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
-        """The tokens of ranges of several texts, one after the other; offsets are of the text."""
+        """The tokens of ranges of several texts, one after the other, with offsets into their text."""
 
 
 SPACES = re.compile("[\x00\x0b\x0c\x1c-\x1f\x85]")
-"""White space, and NUL, that BERT's tokenizers delete as control characters, which would make one word of the two beside it."""
+"""White space and NUL that BERT's tokenizers delete as control characters, which would join the words on either side."""
 
 
 def split(tokenizer: Tokenizer, text: str, ranges: Sequence[Range]) -> list[Tokens]:
-    """The tokens of each range (a sentence, as a rule) of a text; offsets are of the text."""
+    """The tokens of each range (usually a sentence) of a text, with offsets into that text."""
     return split_all(tokenizer, [(text, ranges)])
 
 
 def split_all(tokenizer: Tokenizer, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
-    """The tokens of ranges of several texts, one after the other: one call of the tokenizer, which costs as much as many sentences."""
-    own: object = tokenizer
-    if isinstance(own, Splitter):
-        return own.split_all(texts)
+    """The tokens of ranges of several texts, one after the other, in a single call of the tokenizer: a call costs as much as many sentences."""
+    candidate: object = tokenizer
+    if isinstance(candidate, Splitter):
+        return candidate.split_all(texts)
     if (remembered := getattr(tokenizer, "split", None)) is not None:  # `biomux.text.token_cache`
         return [tokens for text, ranges in texts for tokens in remembered(text, ranges)]
-    cut: list[str] = []
+    parts: list[str] = []
     starts: list[int] = []
     for text, ranges in texts:
         spaced = SPACES.sub(" ", text)
-        cut += [spaced[start:end] for start, end in ranges]
+        parts += [spaced[start:end] for start, end in ranges]
         starts += [start for start, _ in ranges]
-    encodings = tokenizer.encode_batch(cut, add_special_tokens=False)
+    encodings = tokenizer.encode_batch(parts, add_special_tokens=False)
     return [_tokens(encoding, start) for encoding, start in zip(encodings, starts, strict=True)]
 
 

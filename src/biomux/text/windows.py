@@ -1,7 +1,7 @@
-"""Windows: how a text longer than an encoder is read whole.
+"""Windows: how a text that is longer than an encoder's limit is read.
 
-A sentence is a window of its own. One that is longer than the limit is read in several windows that overlap by half; each token
-is then answered by the window in which it stands farthest from an edge, so that what an entity is does not depend on where it is.
+A sentence is one window. A sentence longer than the limit is read in several windows that overlap by half; the answer for each token
+is taken from the window in which it is farthest from an edge, so that the result depends little on where an entity is.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def windows(size: int, *, limit: int) -> list[Window]:
         return [Window(0, size, 0, size)]
     step = max(1, limit // 2)
     starts = [*range(0, size - limit, step), size - limit]
-    edges = [0, *((left + limit + right) // 2 for left, right in pairwise(starts)), size]
+    edges = [0, *((low + limit + high) // 2 for low, high in pairwise(starts)), size]
     return [Window(start, start + limit, edges[index], edges[index + 1]) for index, start in enumerate(starts)]

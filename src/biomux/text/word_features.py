@@ -1,12 +1,12 @@
-"""What can be said of a word from its characters alone: where it, its n-grams and its shape stand in tables of so many rows.
+"""Features of a word from its characters alone: the table rows of the word, of its n-grams and of its shape.
 
-Rows are found by hashing, so that every word has some, whether or not it was ever seen: the same rows on every machine and in every
-process. Many words are done at once, with numpy alone, so that an engine without torch reads words as they were learned.
+Rows are found by hashing, so that every word has some, even if it never occurred in training: the same rows on every machine and in
+every process. Many words are handled at once, with numpy alone, so that an engine without torch computes the same features as training.
 
->>> found = of_words(["kinase", "kinases", "p53"], Rows(words=1000, grams=5000, shapes=100))
->>> found.sizes.tolist()
+>>> features = of_words(["kinase", "kinases", "p53"], Rows(words=1000, grams=5000, shapes=100))
+>>> features.sizes.tolist()
 [15, 18, 6]
->>> bool(found.shapes[0] == found.shapes[1]), bool(found.words[0] == found.words[1])
+>>> bool(features.shapes[0] == features.shapes[1]), bool(features.words[0] == features.words[1])
 (True, False)
 """
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LONGEST = 48
-"""Characters of a word that are read; of a longer word, the first half of these and the last."""
+"""How many characters of a word are read; of a longer word, half of these from its start and half from its end."""
 GRAMS = (3, 4, 5)
-"""Characters of an n-gram. A word's edges count as characters: `<p53>` begins with the n-gram `<p5`."""
+"""Lengths of n-grams. A word's edges count as characters: `<p53>` begins with the n-gram `<p5`."""
 RUN = 2
-"""How many characters of one kind in a row a shape tells apart: `kinase` and `kinases` are alike, `p5` and `p53` are not."""
+"""Up to how many characters of one kind in a row a shape distinguishes: `kinase` and `kinases` are alike, `p5` and `p53` are not."""
 
 _EDGES = "\x01\x02"
 _PRIME = np.uint64(0x100000001B3)
@@ -38,7 +38,7 @@ _KINDS = {"upper": 1, "lower": 2, "digit": 3, "letter": 4}
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How many rows the tables of words, of n-grams and of shapes have."""
+    """The numbers of rows of the tables for words, n-grams and shapes."""
 
     words: int
     grams: int
@@ -47,7 +47,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class WordFeatures:
-    """The rows of words: one for each word, one for its shape, and `sizes` of `grams`, word after word."""
+    """The rows of words: for each word one of its own, one for its shape, and `sizes` many of `grams`, word after word."""
 
     words: NDArray[np.int64]
     grams: NDArray[np.int64]
@@ -56,7 +56,7 @@ class WordFeatures:
 
 
 def vector_row(word: str, known: Mapping[str, int]) -> int:
-    """The row of a word's vector: as it is written, in lower case, or 0."""
+    """The row of a word's vector: for the word as written, else in lower case, else 0."""
     return known.get(word) or known.get(word.lower(), 0)
 
 
@@ -77,7 +77,7 @@ def _shortened(word: str) -> str:
 
 
 def _codes(words: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The characters of words as numbers, a word a row, zero after its end; and how many there are of each."""
+    """The characters of words as numbers, one row per word, zero after its end; and the length of each word."""
     width = max((len(word) for word in words), default=0) or 1
     array = np.array(words, dtype=f"<U{width}")
     return array.view(np.uint32).reshape(len(words), width), np.array([len(word) for word in words], dtype=np.int64)
@@ -87,16 +87,16 @@ def _places(codes: NDArray[np.uint32]) -> NDArray[np.int64]:
     return np.arange(codes.shape[1])[None, :]
 
 
-def _hashed(codes: NDArray[np.uint32], kept: NDArray[np.bool_], salt: int) -> NDArray[np.uint64]:
-    """One number for the kept characters of each row."""
-    found = np.full(len(codes), salt, dtype=np.uint64)
+def _hashed(codes: NDArray[np.uint32], mask: NDArray[np.bool_], salt: int) -> NDArray[np.uint64]:
+    """One hash per row, of the characters where `mask` is true."""
+    hashes = np.full(len(codes), salt, dtype=np.uint64)
     for place in range(codes.shape[1]):
-        found = np.where(kept[:, place], found * _PRIME + codes[:, place], found)
-    return found
+        hashes = np.where(mask[:, place], hashes * _PRIME + codes[:, place], hashes)
+    return hashes
 
 
 def _rows(hashed: NDArray[np.uint64], rows: int) -> NDArray[np.int64]:
-    """Places in a table. Mixed first: neighbouring words have neighbouring hashes."""
+    """Rows in a table. The hashes are mixed first, since similar words have similar hashes."""
     for factor in _MIX:
         hashed = (hashed ^ (hashed >> np.uint64(33))) * factor
     return ((hashed ^ (hashed >> np.uint64(33))) % np.uint64(rows)).astype(np.int64)
@@ -104,7 +104,7 @@ def _rows(hashed: NDArray[np.uint64], rows: int) -> NDArray[np.int64]:
 
 def _grams(words: Sequence[str], rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     codes, sizes = _codes([_EDGES[0] + word + _EDGES[1] for word in words])
-    found, there = [], []
+    hashes, masks = [], []
     for size in GRAMS:
         spans = codes.shape[1] - size + 1
         if spans < 1:
@@ -112,27 +112,27 @@ def _grams(words: Sequence[str], rows: int) -> tuple[NDArray[np.int64], NDArray[
         hashed = np.full((len(words), spans), _SALTS["gram"] + size, dtype=np.uint64)
         for shift in range(size):
             hashed = hashed * _PRIME + codes[:, shift : shift + spans]
-        found.append(hashed)
-        there.append(np.arange(spans)[None, :] + size <= sizes[:, None])
-    if not found:  # no words, or empty ones alone
+        hashes.append(hashed)
+        masks.append(np.arange(spans)[None, :] + size <= sizes[:, None])
+    if not hashes:  # no words, or only empty ones
         return np.zeros(0, dtype=np.int64), np.zeros_like(sizes)
-    kept = np.concatenate(there, axis=1)
-    return _rows(np.concatenate(found, axis=1)[kept], rows), kept.sum(axis=1)
+    mask = np.concatenate(masks, axis=1)
+    return _rows(np.concatenate(hashes, axis=1)[mask], rows), mask.sum(axis=1)
 
 
 def _shapes(codes: NDArray[np.uint32], sizes: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
     characters, index = np.unique(codes, return_inverse=True)
     signs = np.array([_sign(chr(code)) for code in characters], dtype=np.uint32)[index].reshape(codes.shape)
-    kept = _places(codes) < sizes[:, None]
-    alike = np.zeros_like(kept)
-    alike[:, RUN:] = True
+    mask = _places(codes) < sizes[:, None]
+    repeated = np.zeros_like(mask)
+    repeated[:, RUN:] = True
     for back in range(1, RUN + 1):
-        alike[:, back:] &= signs[:, back:] == signs[:, :-back]
-    return _rows(_hashed(signs, kept & ~alike, _SALTS["shape"]), rows)
+        repeated[:, back:] &= signs[:, back:] == signs[:, :-back]
+    return _rows(_hashed(signs, mask & ~repeated, _SALTS["shape"]), rows)
 
 
 def _sign(character: str) -> int:
-    """What a character is in a shape: one number for all capitals, one for all digits; itself where it is neither letter nor digit."""
+    """A character's number in a shape: one for all capitals, one for all digits; its own if it is neither letter nor digit."""
     if character.isdigit():
         return _KINDS["digit"]
     if character.isalpha():

@@ -1,4 +1,4 @@
-"""A tokenizer of whole words: each word of `biomux.text.words` is one token, whatever it is."""
+"""A tokenizer of whole words: each word of `biomux.text.words` is one token."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ if TYPE_CHECKING:
 
 
 def as_tokenizer(numbers: Callable[[Sequence[str]], Sequence[int]]) -> Tokenizer:
-    """A splitter, to be given where a tokenizer is: all text goes through `biomux.text.tokens`, which knows both."""
+    """A splitter, typed as a tokenizer: all text goes through `biomux.text.tokens`, which handles both."""
     return cast("Tokenizer", WordSplitter(numbers))
 
 
 class WordSplitter:
-    """Splits text into words; `numbers` gives the number of each."""
+    """Splits text into words; `numbers` returns the id of each."""
 
     def __init__(self, numbers: Callable[[Sequence[str]], Sequence[int]]) -> None:
         self.numbers = numbers
 
     def split_all(self, texts: Iterable[tuple[str, Sequence[Range]]]) -> list[Tokens]:
-        """The tokens of ranges of several texts, one after the other; offsets are of the text."""
-        found: list[str] = []
-        places: list[list[Range]] = []
+        """The tokens of ranges of several texts, one after the other, with offsets into their text."""
+        strings: list[str] = []
+        ranges_of_each: list[list[Range]] = []
         for text, ranges in texts:
             for start, end in ranges:
-                own = [(start + low, start + high) for low, high in words.split(text[start:end])]
-                found += [text[low:high] for low, high in own]
-                places.append(own)
-        ids = np.array(self.numbers(found), dtype=np.int32)
-        ends = np.cumsum([len(own) for own in places]).tolist()
-        return [_tokens(ids[end - len(own) : end], own) for own, end in zip(places, ends, strict=True)]
+                word_ranges = [(start + low, start + high) for low, high in words.split(text[start:end])]
+                strings += [text[low:high] for low, high in word_ranges]
+                ranges_of_each.append(word_ranges)
+        ids = np.array(self.numbers(strings), dtype=np.int32)
+        ends = np.cumsum([len(word_ranges) for word_ranges in ranges_of_each]).tolist()
+        return [
+            _tokens(ids[end - len(word_ranges) : end], word_ranges)
+            for word_ranges, end in zip(ranges_of_each, ends, strict=True)
+        ]
 
 
-def _tokens(ids: np.ndarray[tuple[int], np.dtype[np.int32]], own: Sequence[Range]) -> Tokens:
-    edges = np.array(own, dtype=np.int32).reshape(-1, 2)
+def _tokens(ids: np.ndarray[tuple[int], np.dtype[np.int32]], word_ranges: Sequence[Range]) -> Tokens:
+    edges = np.array(word_ranges, dtype=np.int32).reshape(-1, 2)
     return Tokens(ids, np.arange(len(ids), dtype=np.int32), edges[:, 0].copy(), edges[:, 1].copy())

@@ -21,9 +21,9 @@ CHUNK = re.compile(r"[^\s\0]+")
 def split(text: str) -> list[Range]:
     """The words of a text, in order: runs between white space, every punctuation character by itself.
 
-    Control and format characters (and U+FFFD) belong to no word at its edges and do not end one inside it: a zero-width joiner
-    within a word stays within its range. All that Python calls white space separates, and so does NUL; there BERT differs for a few control
-    characters (NUL, form feed, U+0085), which it deletes.
+    Control and format characters (and U+FFFD) are left out at the edges of a word, but do not end it: a zero-width joiner
+    inside a word stays in its range. Words end at anything that Python calls white space and at NUL; BERT instead deletes a few
+    of these control characters (NUL, form feed, U+0085).
     """
     ranges: list[Range] = []
     for chunk in CHUNK.finditer(text):
@@ -53,7 +53,7 @@ def _split_chunk(text: str, low: int, high: int, ranges: list[Range]) -> None:
 
 @lru_cache(maxsize=4096)
 def _kind(character: str) -> Literal["letter", "punctuation", "control"]:
-    """What BERT takes a character for: ASCII symbols such as "$" and "<" count as punctuation, other symbols do not."""
+    """How BERT classifies a character: ASCII symbols such as "$" and "<" count as punctuation, other symbols do not."""
     category = unicodedata.category(character)
     if category[0] == "P" or (character.isascii() and category[0] == "S"):
         return "punctuation"
