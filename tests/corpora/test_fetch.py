@@ -113,7 +113,7 @@ def test_an_interrupted_download_goes_on_by_itself(server: Server, tmp_path: Pat
 
 def test_a_download_that_failed_goes_on_at_the_next_call(server: Server, tmp_path: Path) -> None:
     server.stop_after = [1000] * fetch.ATTEMPTS
-    with pytest.raises(CorpusError, match=r"BX208.*ended early.*call again"):
+    with pytest.raises(CorpusError, match=r"BX208.*ended early.*run it again to resume"):
         fetch.download(item(tmp_path, server.url))
     assert not (tmp_path / PLACE).exists()
     assert part(tmp_path).read_bytes() == DATA[:3000]

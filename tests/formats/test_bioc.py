@@ -414,4 +414,4 @@ def test_a_score_that_is_no_number_is_told(format: Format) -> None:
     document = Document("1", "TP53", spans=(Span(0, 4, "gene", score=float("nan")),))
     assert format.write is not None
     format.write([document], io.BytesIO(), on_loss=losses.append)
-    assert losses == [Loss("1", "scores", detail="nan is no number")]
+    assert losses == [Loss("1", "scores", detail="nan is not a number")]

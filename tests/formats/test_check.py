@@ -48,7 +48,7 @@ def test_a_loss_must_be_told() -> None:
 
 @pytest.mark.parametrize("told", ["identifiers", "relations", "metadata"])
 def test_a_loss_of_something_else_excuses_nothing(told: str) -> None:
-    with pytest.raises(AssertionError, match="no loss was told"):
+    with pytest.raises(AssertionError, match="no loss was reported"):
         check_format(writing(without_scores, told), DOCUMENTS)
 
 
@@ -85,7 +85,7 @@ def test_refusing_is_allowed_with_its_code_only() -> None:
         return writing(refuse)
 
     check_format(refusing("BX120"), DOCUMENTS)
-    with pytest.raises(AssertionError, match="BX113 in place of BX120"):
+    with pytest.raises(AssertionError, match="BX113 instead of BX120"):
         check_format(refusing("BX113"), DOCUMENTS)
 
 

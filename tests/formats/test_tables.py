@@ -171,7 +171,5 @@ def test_tables_that_are_broken_give_documents_or_errors() -> None:
 def test_lines_that_end_in_cr_alone_are_told(name: str) -> None:
     delimiter = "," if name == "set.csv" else "\t"
     data = f"id{delimiter}text\r1{delimiter}TP53\r2{delimiter}MDM2\r"
-    with pytest.raises(
-        FormatError, match=f"BX113: {name}:1: a carriage return stands outside quotes; if its lines end"
-    ):
+    with pytest.raises(FormatError, match=f"BX113: {name}:1: there is a carriage return outside quotes; if lines end"):
         read(data, name)

@@ -1,4 +1,4 @@
-"""Formats: documents to bytes and back, streaming, gzip transparent.
+"""Formats: read and write documents, streaming, with transparent gzip.
 
 >>> from biomux import formats
 >>> for document in formats.read("corpus.tsv.gz"):        # doctest: +SKIP
@@ -125,10 +125,10 @@ FORMATS: dict[str, str] = {
     "lines": "biomux.formats.text_lines",
     "text": "biomux.formats.text",
 }
-"""Name → module. Asked in this order when a format is to be recognised: narrow ones stand before wide ones."""
+"""Name → module. Tried in this order to recognise a file: specific formats come before general ones."""
 
 NO_RECORD = (b"", b"[]", b"{}")
-"""What a file of no documents may be: nothing in it tells the format."""
+"""Content of a file without documents, from which no format can be recognised."""
 ZIP_MAGIC = b"PK\x03\x04"
 FOREIGN = (
     (
@@ -140,21 +140,21 @@ FOREIGN = (
     (rb"(?:\xef\xbb\xbf)?\s*TY  - ", "RIS", "export the references as MEDLINE (.nbib) or CSV instead"),
     (rb"(?:\xef\xbb\xbf)?\s*@\w+\s*\{", "BibTeX", "export the references as MEDLINE (.nbib) or CSV instead"),
 )
-"""First bytes of files that people have and Biomux does not read, what they are, and what to do."""
+"""First bytes of common files that Biomux does not read, what they are, and what to do."""
 COMMON = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".xml")
-"""Suffixes of many formats: alone they do not tell one."""
+"""Suffixes that many formats share: they are not enough to recognise one."""
 
 
 def names() -> list[str]:
-    """Every format's name: those of the table, then those that other packages bring (entry points `biomux.formats`)."""
+    """The names of all formats: those in the table, then those that other packages add (entry points `biomux.formats`)."""
     return [*FORMATS, *sorted(set(_outside()) - set(FORMATS))]
 
 
 def get(name: str) -> Format:
-    """The format of that name. A format from outside cannot take the name of one in the table."""
+    """The format of that name. A format of another package cannot replace one in the table."""
     if name in FORMATS:
-        found: Format = import_module(FORMATS[name]).FORMAT
-        return found
+        format_: Format = import_module(FORMATS[name]).FORMAT
+        return format_
     if name in _outside():
         return _load(_outside()[name])
     raise UsageError("BX110", f"unknown format {name!r}", hint=did_you_mean(name, sorted(names())))
@@ -168,9 +168,9 @@ def _outside() -> dict[str, EntryPoint]:
 
 
 def _load(entry: EntryPoint) -> Format:
-    """An entry point's format: whatever goes wrong in a package that is not ours is told as its fault."""
+    """An entry point's format; any error in loading it is reported as that package's."""
     try:
-        found = entry.load()
+        loaded = entry.load()
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise UsageError(
@@ -179,17 +179,17 @@ def _load(entry: EntryPoint) -> Format:
             where=entry.value,
             hint="fix or uninstall that package",
         ) from error
-    if not isinstance(found, Format):
+    if not isinstance(loaded, Format):
         raise UsageError(
             "BX110", f"format {entry.name!r} is not a Format", where=entry.value, hint="fix or uninstall that package"
         )
-    return found
+    return loaded
 
 
 def guess(source: Source) -> Format:
-    """The format of a source, by its name and first bytes; where these hold no record, or tell no format, by its name alone.
+    """The format of a source, by its name and first bytes; by its name alone if these hold no record or no format recognises them.
 
-    So a file with a suffix of its own (`.conll`) that is malformed at its beginning is read as what it is called, and its reader says which line is wrong.
+    So a file with a specific suffix (`.conll`) that is malformed at its beginning is still read, and its reader says which line is wrong.
     """
     head = source.head()
     named = _by_suffix(source.plain_name)
@@ -205,7 +205,7 @@ def guess(source: Source) -> Format:
 
 
 def _unknown(source: Source, head: bytes) -> FormatError:
-    """Why the format cannot be told, where the first bytes show it."""
+    """The error for a file that is not recognised, with the reason if the first bytes show it."""
     message, hint = (
         "cannot recognise the format",
         f"name it with --from: {', '.join(sorted(name for name in names() if get(name).readable))}",
@@ -213,27 +213,27 @@ def _unknown(source: Source, head: bytes) -> FormatError:
     if not head:
         message, hint = f"{message}: the file is empty", "download or write it again, or leave it out"
     elif head.strip() in NO_RECORD:
-        message = f"{message}: there is no record in it"
+        message = f"{message}: it has no records"
     elif wide := wide_encoding(head):
         message, hint = f"{message}: it is {wide}", "convert it to UTF-8 first, for instance with iconv"
     elif head.startswith(GZIP_MAGIC):
         message, hint = f"{message}: it is gzipped twice", "unpack it once"
-    elif foreign := next((found for start, *found in FOREIGN if re.match(start, head)), None):
+    elif foreign := next((kind for start, *kind in FOREIGN if re.match(start, head)), None):
         message, hint = f"{message}: it is {foreign[0]}", foreign[1]
-    elif seen := _seen(source.plain_name, head):
-        message, hint = f"{message}: {seen[0]}", f"{seen[1]}, or {hint}"
+    elif fields := _fields(source.plain_name, head):
+        message, hint = f"{message}: {fields[0]}", f"{fields[1]}, or {hint}"
     return FormatError("BX110", message, where=source.name, hint=hint)
 
 
-def _seen(name: str, head: bytes) -> tuple[str, str] | None:
-    """What a table or JSON has in place of a text under a known name, and what to do."""
+def _fields(name: str, head: bytes) -> tuple[str, str] | None:
+    """The columns or keys of a table or JSON without a known name for the text, and what to do."""
     from biomux.formats import _columns as columns
     from biomux.formats import _table_read as table_read
     from biomux.formats import entity_table, json_records
 
-    if found := list(json_records.keys(head)):
+    if keys := list(json_records.keys(head)):
         return (
-            f"its objects have the keys {columns.listed(found)}",
+            f"its objects have the keys {columns.listed(keys)}",
             "name those with the text and the id: --text NAME --id NAME",
         )
     if not name.lower().endswith((".csv", ".tsv", ".tab")):
@@ -245,9 +245,9 @@ def _seen(name: str, head: bytes) -> tuple[str, str] | None:
 
 
 def guess_target(path: Path) -> Format:
-    """The format to write to a path, by its suffix: the longest that a format claims; a common one only if it can be written."""
+    """The format to write to a path, by the longest suffix that a format claims; a shared suffix counts only for formats that can be written."""
     name = path.name.removesuffix(".gz")
-    claims = [(suffix, found) for suffix, found in _claims(name) if suffix not in COMMON or found.writable]
+    claims = [(suffix, claimant) for suffix, claimant in _claims(name) if suffix not in COMMON or claimant.writable]
     if not claims:
         raise UsageError(
             "BX110", f"cannot recognise the format of {name!r} by its suffix", hint=f"name it with --to: {_written()}"
@@ -269,14 +269,14 @@ def _written() -> str:
 
 
 def _claims(name: str) -> list[tuple[str, Format]]:
-    """The suffixes of formats that a file's name ends in."""
-    return [(suffix, found) for found in map(get, names()) for suffix in found.suffixes if name.endswith(suffix)]
+    """The suffixes that a file's name ends in, with their formats."""
+    return [(suffix, format_) for format_ in map(get, names()) for suffix in format_.suffixes if name.endswith(suffix)]
 
 
 def _by_suffix(name: str) -> Format | None:
-    """The format whose own suffix the name has, the longest if it has several."""
-    own = [claim for claim in _claims(name) if claim[0] not in COMMON]
-    return max(own, key=lambda claim: len(claim[0]))[1] if own else None
+    """The format with the longest suffix of the name that is not shared by many formats."""
+    specific = [claim for claim in _claims(name) if claim[0] not in COMMON]
+    return max(specific, key=lambda claim: len(claim[0]))[1] if specific else None
 
 
 def read_source(
@@ -300,9 +300,9 @@ def read(
 ) -> Iterator[Document]:
     """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily.
 
-    Without `format` each file's format is recognised by itself. `options` are those of the format's own reader (docs/reference/formats.md).
+    Without `format`, each file's format is recognised. `options` are those of the format's reader (docs/reference/formats.md).
     The first malformed record raises FormatError, a folder or link that cannot be read UnreadableError; give an `on_error` that returns
-    (`errors.append`) to go on with the next.
+    (`errors.append`) to continue with the next.
     """
     stems = UniqueStems([where])
     for source in sources(where, on_unread=cast("Unread", on_error), unique_members=True):
@@ -318,9 +318,9 @@ def write(
 ) -> None:
     """Write documents to a file (gzipped if it ends in `.gz`) or, for formats of several files, a new folder.
 
-    Nothing stands under the name until all is written. What the format cannot hold goes to `on_loss`; without one, a LossWarning sums
-    it up when all is written. Give `losses.append` to have each, `formats.ignore` if you do not want to know. "jsonl" and "parquet"
-    hold everything.
+    The file appears under its name only when it is complete. What the format cannot hold is passed to `on_loss`; without one, a
+    LossWarning sums it up at the end. Give `losses.append` to collect each loss, or `formats.ignore` to ignore them. "jsonl" and
+    "parquet" hold everything.
     """
     path = Path(path)
     tally = LossTally()
@@ -330,7 +330,7 @@ def write(
 
 
 def refusal(documents: Sequence[Document], format: Format) -> FormatError | None:
-    """Why a format cannot hold documents, if it cannot: tried by writing them to nowhere."""
+    """The error if a format cannot hold these documents; tried by writing them to memory or a temporary folder."""
     try:
         if format.write is not None:
             format.write(documents, BytesIO(), on_loss=ignore)

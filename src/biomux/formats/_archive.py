@@ -1,4 +1,4 @@
-"""Zip and tar archives: the names of their files, and each file's bytes in any order; what is damaged is told as FormatError."""
+"""Zip and tar archives: the names of their files, and each file's bytes in any order; damage raises FormatError."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadG
 
 
 class Archive(Names, Protocol):
-    """An open archive: the names of its files, and their bytes. A name that was stored twice stands for the later one, as when it is unpacked."""
+    """An open archive: the names of its files, and their bytes. If a name is stored twice, the later file counts, as in unpacking."""
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
@@ -35,7 +35,7 @@ class Archive(Names, Protocol):
 def open_archive(path: Path) -> Iterator[Archive]:
     """The files of an archive, by its suffix; links, folders, devices and hidden files are left out."""
     with ExitStack() as stack:
-        with _telling(str(path)):
+        with _format_errors(str(path)):
             archive: Archive
             if path.name.endswith(".zip"):
                 archive = _Zip(path, stack.enter_context(zipfile.ZipFile(path)))
@@ -45,9 +45,9 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 def each_member(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """The members of a tar file from where it stands, one at a time: its own loop holds a note on each that it has passed."""
+    """The members of a tar file from its current position, one at a time; unlike iterating over it, this does not keep every member in memory."""
     while (member := archive.next()) is not None:
-        archive.members.clear()  # type: ignore[attr-defined]  # the notes; Python has no documented way to do without
+        archive.members.clear()  # type: ignore[attr-defined]  # Python has no documented way to avoid this list
         yield member
 
 
@@ -65,7 +65,7 @@ class _Zip:
         return name in self._names
 
     def read(self, name: str) -> bytes:
-        with _telling(f"{self._path}!{name}"):
+        with _format_errors(f"{self._path}!{name}"):
             return self._archive.read(name)
 
 
@@ -79,7 +79,7 @@ class _Tar:
                 sparse = member.issparse()
                 places[member.name] = (member.offset, None) if sparse else (member.offset_data, member.size)
         self._places = dict(sorted(places.items()))
-        """Where the bytes of each file begin, and their number; of a sparse file, where its header begins."""
+        """Where the bytes of each file begin, and how many there are; for a sparse file, where its header begins."""
         if self._at(self._archive.offset, tarfile.BLOCKSIZE).strip(b"\0"):
             raise tarfile.ReadError("there is no header where the next file should begin")
 
@@ -90,7 +90,7 @@ class _Tar:
         return name in self._places
 
     def read(self, name: str) -> bytes:
-        with _telling(f"{self._path}!{name}"):
+        with _format_errors(f"{self._path}!{name}"):
             start, size = self._places[name]
             if size is None:
                 self._at(start, 0)
@@ -102,7 +102,7 @@ class _Tar:
             return data
 
     def _at(self, start: int, size: int) -> bytes:
-        stream = self._archive.fileobj  # not `plain`, which may be packed
+        stream = self._archive.fileobj  # not `plain`, which may be compressed
         assert stream is not None
         stream.seek(start)
         return stream.read(size)
@@ -110,7 +110,7 @@ class _Tar:
 
 @contextmanager
 def _plain(path: Path) -> Iterator[BinaryIO]:
-    """The tar file without its gzip: in a temporary file, since gzip cannot be read in any order but the first."""
+    """The tar file without gzip: decompressed to a temporary file, since gzip allows no random access."""
     with path.open("rb") as raw:
         gzipped = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -151,12 +151,12 @@ def _room() -> Iterator[None]:
 
 
 @contextmanager
-def _telling(where: str) -> Iterator[None]:
+def _format_errors(where: str) -> Iterator[None]:
     try:
         yield
-    except (RuntimeError, NotImplementedError) as error:  # zipfile's words for a password and an unknown compression
-        told = f"cannot read the archive: {error}"
-        raise FormatError("BX112", told, where=where, hint="unpack it yourself") from error
+    except (RuntimeError, NotImplementedError) as error:  # raised by zipfile for a password and an unknown compression
+        message = f"cannot read the archive: {error}"
+        raise FormatError("BX112", message, where=where, hint="unpack it yourself") from error
     except _DAMAGE as error:
         reason = str(error).partition("\n")[0].rstrip(":")
         raise FormatError(

@@ -1,7 +1,7 @@
-"""BioC's tree (collection, document, passage, sentence, annotation, relation), as plain dictionaries, to documents.
+"""Make documents from BioC's tree (collection, document, passage, sentence, annotation, relation) of plain dictionaries.
 
-Both BioC formats share this: a tree has the shape of BioC JSON, and BioC XML is read into the same shape. What becomes of each
-part stands in `bioc_json`.
+Both BioC formats share this: a tree has the shape of BioC JSON, and BioC XML is read into the same shape. `bioc_json` says what
+becomes of each part.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Tree = dict[str, Any]
 Unit = Literal["characters", "bytes"]
 
 MAX_GAP = 1_000_000
-"""Characters between two passages: a document's offsets do not make it larger than this for each."""
+"""Maximum characters between two passages, so that wrong offsets cannot make a document huge."""
 GAP = "biomux"
 """The infon of a passage that only holds the text between two passages; its value is `BETWEEN`."""
 BETWEEN = "between passages"
 CONCEPTS = "concepts"
-"""The value of the infon `GAP` of a relation that names concepts which no annotation has."""
+"""The value of the infon `GAP` of a relation between concepts that no annotation has."""
 LABELS = "biomux labels"
-"""The infon of a document whose value is its labels, as JSON text."""
+"""The infon of a document that holds its labels, as JSON text."""
 HEADER = ("source", "date", "key", "infons")
 IDENTIFIER_KEYS = frozenset(
     {
@@ -54,7 +54,7 @@ IDENTIFIER_KEYS = frozenset(
         "cui",
     }
 )
-"""Infons of an annotation, in lower case, whose values are identifiers where there is no infon "identifier"."""
+"""Infons of an annotation, in lower case, whose values are identifiers if there is no infon "identifier"."""
 _DOCUMENT_FIELDS = frozenset({"bioctype", "id", "infons", "passages", "annotations", "relations"})
 _FLOAT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?\+?[0-9]+)?")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -67,7 +67,7 @@ def check_unit(offsets: str) -> None:
 
 
 def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, Any], offsets: Unit) -> Document:
-    """A document of its tree; FormatError says what is malformed, and where."""
+    """Make a document from its tree; FormatError says what is malformed, and where."""
     passages = field(tree, "passages", list, where)
     raw_id = tree.get("id")
     name = default_id if raw_id is None else name_of(raw_id, "the id", where)
@@ -109,15 +109,19 @@ def to_document(tree: Any, default_id: str, where: str, *, header: Mapping[str, 
 
 
 def labels_of(value: object, size: int) -> tuple[Label, ...]:
-    """The labels that an infon holds, of a text of that size; none if it holds anything else."""
+    """The labels in an infon, for a text of that size; empty if it holds anything else."""
     if not isinstance(value, str):
         return ()
     try:
-        found = tuple(label_of(fields) for fields in orjson.loads(value))
+        labels = tuple(label_of(fields) for fields in orjson.loads(value))
     except (orjson.JSONDecodeError, MalformedError, DocumentError, TypeError, AttributeError):
         return ()
-    placed = [(one.start, one.end) for one in found if one.start is not None or one.end is not None]
-    return found if all(a is not None and b is not None and 0 <= a < b <= size for a, b in placed) else ()
+    placed = [(label.start, label.end) for label in labels if label.start is not None or label.end is not None]
+    return (
+        labels
+        if all(start is not None and end is not None and 0 <= start < end <= size for start, end in placed)
+        else ()
+    )
 
 
 class _Layout:
@@ -148,7 +152,7 @@ class _Layout:
         self.passages.append((start, self._size, _infons(passage, self._where)))
 
     def text(self) -> tuple[str, Callable[[int], int]]:
-        """The text, and how an offset of the file is one of the text."""
+        """The text, and a function from offsets in the file to offsets in the text."""
         text = "".join(self._pieces)
         if self._unit == "characters":
             return text, int
@@ -182,14 +186,14 @@ class _Layout:
             if infons := _infons(sentence, self._where):
                 self.sentence_infons.append((start, infons))
 
-    def _put(self, start: int, text: str, what: str) -> None:
+    def _put(self, start: int, text: str, part: str) -> None:
         gap = start - self._size
         if not 0 <= gap <= MAX_GAP:
             raise FormatError(
                 "BX114",
-                f"a {what} begins at {start}, but the text before it ends at {self._size}",
+                f"a {part} begins at {start}, but the text before it ends at {self._size}",
                 where=self._where,
-                hint="passages and sentences come in order, do not overlap, and have offsets of the document",
+                hint="passages and sentences must be in order, without overlap, and their offsets count from the start of the document",
             )
         self._pieces += [" " * gap, text]
         self.has_text |= text != ""
@@ -197,13 +201,13 @@ class _Layout:
 
 
 def _says_text(node: Tree, where: str) -> bool:
-    """Whether there are annotations of more than the blanks between passages."""
+    """Whether there are annotations of more than the spaces between passages."""
     annotations = _list(node, "annotations", where)
     return any(not isinstance(raw, dict) or raw.get("text") is None or str(raw["text"]).strip() for raw in annotations)
 
 
 def _nodes(tree: Tree, where: str) -> Iterator[Tree]:
-    """The document, its passages, their sentences: whatever may carry annotations and relations."""
+    """The document, its passages and their sentences: every node that may have annotations and relations."""
     for passage in _list(tree, "passages", where):
         yield from _list(passage, "sentences", where)
         yield passage
@@ -234,12 +238,12 @@ def _span(raw: Any, text: str, at: Callable[[int], int], where: str) -> Span:
     if not ranges:
         raise FormatError("BX116", "an annotation has no location", where=where, hint="give its offset and length")
     ranges.sort()
-    mention, told = " ".join(text[start:end] for start, end in ranges), _text(raw, where)
-    same = told == mention if len(ranges) == 1 else told is not None and told.split() == mention.split()
-    if told and not same:
+    mention, stated = " ".join(text[start:end] for start, end in ranges), _text(raw, where)
+    matches = stated == mention if len(ranges) == 1 else stated is not None and stated.split() == mention.split()
+    if stated and not matches:
         raise FormatError(
             "BX115",
-            f"the annotation is {told!r:.200}, but the text at its offsets is {mention!r:.200}",
+            f"the annotation is {stated!r:.200}, but the text at its offsets is {mention!r:.200}",
             where=where,
             hint="offsets count characters of the document; if the producer counted UTF-8 bytes, read with -O offsets=bytes",
         )
@@ -261,29 +265,29 @@ def _span(raw: Any, text: str, at: Callable[[int], int], where: str) -> Span:
 
 
 def _identifiers(infons: Tree) -> tuple[str, ...]:
-    """Those of the infon "identifier", which stays among the infons where it says more than they do; else those of a database's infon."""
+    """The identifiers of the infon "identifier", which is removed unless it says more than they do; else those of a database's infon."""
     raw = infons.get("identifier")
-    found = identifiers_of(raw, composite=False) if isinstance(raw, str) else ()
-    if isinstance(raw, str) and ",".join(found) == raw:
+    identifiers = identifiers_of(raw, composite=False) if isinstance(raw, str) else ()
+    if isinstance(raw, str) and ",".join(identifiers) == raw:
         del infons["identifier"]
-    if not found and (found := database_identifiers(infons)) and isinstance(raw, str):
-        infons.pop("identifier", None)  # "-": others are given
-    return found
+    if not identifiers and (identifiers := database_identifiers(infons)) and isinstance(raw, str):
+        infons.pop("identifier", None)  # "-": a database's infon has identifiers
+    return identifiers
 
 
 def database_identifiers(infons: Tree) -> tuple[str, ...]:
-    """The identifiers under the name of a database ("MESH", "NCBI Gene") or another spelling of "identifier", which stay among the infons."""
-    found: list[str] = []
+    """The identifiers in infons with the name of a database ("MESH", "NCBI Gene") or another spelling of "identifier"; the infons are kept."""
+    identifiers: list[str] = []
     for name, value in infons.items():
         if isinstance(value, str) and (
             name.lower() in IDENTIFIER_KEYS or (name != "identifier" and name.lower() == "identifier")
         ):
-            found += identifiers_of(value, composite=False)
-    return tuple(dict.fromkeys(found))
+            identifiers += identifiers_of(value, composite=False)
+    return tuple(dict.fromkeys(identifiers))
 
 
 def _score_and_head(infons: Tree) -> tuple[float | None, str | None]:
-    """Taken out of the infons; a score that is no finite float, or is written in another way, stays there as it is."""
+    """Take score and head out of the infons; a score that is not a finite float, or is written differently, stays there."""
     score, head = infons.get("score"), infons.get("head")
     value: float | None = None
     if isinstance(score, float) or (isinstance(score, str) and _FLOAT.fullmatch(score)):
@@ -332,7 +336,7 @@ def _relations(links: list[Any], spans: list[Span], where: str) -> Iterator[Rela
 
 
 def named_concepts(infons: Tree, concepts: set[str]) -> list[Argument]:
-    """What a relation without nodes is between: the infons "entity1" and "entity2", or those whose value is an identifier of the document."""
+    """The arguments of a relation without nodes: the infons "entity1" and "entity2", or those whose value is an identifier of the document."""
     named = [name for name in ("entity1", "entity2") if isinstance(infons.get(name), str)]
     if len(named) < 2:
         named = [name for name, value in infons.items() if isinstance(value, str) and value in concepts]
@@ -341,12 +345,12 @@ def named_concepts(infons: Tree, concepts: set[str]) -> list[Argument]:
 
 
 def _may_name_others(infons: Tree) -> bool:
-    """Whether a relation's nodes need not be of the document: it says so, or has PubTator's roles, whose nodes are numbers of its own."""
+    """Whether a relation's nodes need not refer to the document: it says so, or has PubTator's roles, whose nodes are numbers."""
     return infons.get(GAP) == CONCEPTS or "role1" in infons
 
 
 def number(value: object, what: str, where: str) -> int:
-    """A whole number, also one that is written as a string."""
+    """An integer, which may be written as a string."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         return int(value)
     return of_kind(value, int, what, where)
@@ -359,12 +363,12 @@ def _text(node: Any, where: str) -> str | None:
 
 def _infons(node: Tree, where: str) -> Tree:
     infons = node.get("infons")
-    found: Tree = {} if infons is None else of_kind(infons, dict, "the field 'infons'", where)
-    return found
+    checked: Tree = {} if infons is None else of_kind(infons, dict, "the field 'infons'", where)
+    return checked
 
 
 def _list(node: Any, name: str, where: str) -> list[Any]:
     if not isinstance(node, dict):
         raise FormatError("BX113", "expected a JSON object", where=where, hint="check how the file was made")
-    found: list[Any] = [] if node.get(name) is None else of_kind(node[name], list, f"the field {name!r}", where)
-    return found
+    items: list[Any] = [] if node.get(name) is None else of_kind(node[name], list, f"the field {name!r}", where)
+    return items

@@ -1,4 +1,4 @@
-"""Documents to BioC's tree: the writing half of `bioc_tree`."""
+"""Documents to BioC's tree: the counterpart of `_bioc_read`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _INFON_SENTENCES = "sentence infons"
 
 
 def from_document(document: Document, on_loss: Callable[[Loss], None]) -> Tree:
-    """The tree of a document; tells `on_loss` what of its parts BioC has no place for."""
+    """The tree of a document; what BioC cannot hold is reported to `on_loss`."""
 
     def lose(feature: str, detail: str) -> None:
         on_loss(Loss(document.id, feature, detail=detail))
@@ -59,8 +59,8 @@ def from_document(document: Document, on_loss: Callable[[Loss], None]) -> Tree:
     _place_sentences(document, passages, lose)
     tree: Tree = {"bioctype": "BioCDocument", "id": document.id, "infons": _metadata(document, lose)}
     tree |= {"passages": passages, "annotations": [], "relations": []}
-    taken = {span.id for span in document.spans} | {relation.id for relation in document.relations}
-    free = (str(number) for number in count(1) if str(number) not in taken)
+    used_ids = {span.id for span in document.spans} | {relation.id for relation in document.relations}
+    free = (str(number) for number in count(1) if str(number) not in used_ids)
     concepts: set[str] = set()
     for span in document.spans:
         if span.id == "":
@@ -68,7 +68,7 @@ def from_document(document: Document, on_loss: Callable[[Loss], None]) -> Tree:
         annotation = _annotation(document, span, span.id or next(free), lose)
         concepts.update(identifiers_of(annotation["infons"].get("identifier", ""), composite=False))
         _home(tree, span)["annotations"].append(annotation)
-    free = (f"R{number}" for number in count(1) if f"R{number}" not in taken)
+    free = (f"R{number}" for number in count(1) if f"R{number}" not in used_ids)
     names = _Names({span.id for span in document.spans}, {relation.id for relation in document.relations}, concepts)
     for relation in document.relations:
         if not relation.id:
@@ -78,17 +78,17 @@ def from_document(document: Document, on_loss: Callable[[Loss], None]) -> Tree:
 
 
 def collection_of(document: Document) -> Tree:
-    """What the document's collection says of itself, if the document knows."""
-    told = document.metadata.get("collection")
-    if not isinstance(told, dict) or not told or told.keys() - set(HEADER):
+    """The header of the document's collection, if the metadata have it."""
+    header = document.metadata.get("collection")
+    if not isinstance(header, dict) or not header or header.keys() - set(HEADER):
         return {}
-    infons = told.get("infons", {"": ""})
-    texts = all(isinstance(value, str) and value for name, value in told.items() if name != "infons")
-    return told if texts and isinstance(infons, dict) and infons else {}
+    infons = header.get("infons", {"": ""})
+    texts = all(isinstance(value, str) and value for name, value in header.items() if name != "infons")
+    return header if texts and isinstance(infons, dict) and infons else {}
 
 
 def _parts(document: Document) -> Iterator[tuple[int, int, Passage | None, bool]]:
-    """Start, end, passage and whether it is a gap: pieces that cover the text, but for blanks between passages."""
+    """Start, end, passage and whether it is a gap: pieces that cover the text, except for spaces between passages."""
     text, position = document.text, 0
     if not document.passages and text:
         yield 0, len(text), None, False
@@ -124,9 +124,9 @@ def _passage(
 
 
 def _place_sentences(document: Document, passages: list[Tree], lose: Callable[[str, str], None]) -> None:
-    """Sentences into their passages, which then have no text of their own unless there is more between than blanks."""
+    """Put sentences into their passages, which then lose their text unless there is more than spaces between the sentences."""
     infons = document.metadata.get(_INFON_SENTENCES)
-    told: Mapping[str, Any] = infons if isinstance(infons, dict) else {}
+    infons_by_start: Mapping[str, Any] = infons if isinstance(infons, dict) else {}
     sentences = document.sentences or ()
     index = placed = 0
     for passage in passages:
@@ -138,7 +138,7 @@ def _place_sentences(document: Document, passages: list[Tree], lose: Callable[[s
             index += 1
         inside = sentences[first:index]
         placed += len(inside)
-        passage["sentences"] = [_sentence(document.text, place, told) for place in inside]
+        passage["sentences"] = [_sentence(document.text, place, infons_by_start) for place in inside]
         if inside and _tiled(document.text, start, end, inside):
             del passage["text"]
     if placed < len(sentences):
@@ -146,17 +146,17 @@ def _place_sentences(document: Document, passages: list[Tree], lose: Callable[[s
 
 
 def _tiled(text: str, start: int, end: int, sentences: Sequence[Range]) -> bool:
-    """Whether sentences and blanks between them are all there is."""
+    """Whether the text consists of the sentences and spaces between them."""
     position = start
-    for left, right in sentences:
-        if text[position:left].strip(" "):
+    for low, high in sentences:
+        if text[position:low].strip(" "):
             return False
-        position = right
+        position = high
     return position == end
 
 
-def _sentence(text: str, place: Range, told: Mapping[str, Any]) -> Tree:
-    infons = told.get(str(place[0]))
+def _sentence(text: str, place: Range, infons_by_start: Mapping[str, Any]) -> Tree:
+    infons = infons_by_start.get(str(place[0]))
     return {
         "bioctype": "BioCSentence",
         "offset": place[0],
@@ -173,25 +173,25 @@ def _metadata(document: Document, lose: Callable[[str, str], None]) -> Tree:
         del infons[LABELS]
         lose("metadata", LABELS)
     if document.labels:
-        infons[LABELS] = to_json([label_record(one, document.id) for one in document.labels], document.id).decode()
+        infons[LABELS] = to_json([label_record(label, document.id) for label in document.labels], document.id).decode()
     if collection_of(document):
         del infons["collection"]
     starts = {str(start) for start, _ in document.sentences or ()}
-    told = infons.get(_INFON_SENTENCES)
+    sentence_infons = infons.get(_INFON_SENTENCES)
     if (
-        isinstance(told, dict)
-        and told
-        and told.keys() <= starts
-        and all(isinstance(own, dict) and own for own in told.values())
+        isinstance(sentence_infons, dict)
+        and sentence_infons
+        and sentence_infons.keys() <= starts
+        and all(isinstance(values, dict) and values for values in sentence_infons.values())
     ):
         del infons[_INFON_SENTENCES]
-    elif told is not None:
+    elif sentence_infons is not None:
         lose("metadata", _INFON_SENTENCES)
     return infons
 
 
 def _home(tree: Tree, span: Span) -> Tree:
-    """The smallest of sentence, passage and document that holds the span. A passage with text of its own keeps its annotations."""
+    """The smallest of sentence, passage and document that holds the span. Annotations of a passage with text stay in the passage."""
     passage = _last_at(tree["passages"], span.start)
     if passage is None:
         return tree
@@ -205,7 +205,7 @@ def _home(tree: Tree, span: Span) -> Tree:
 
 
 def _last_at(nodes: list[Tree], start: int) -> Tree | None:
-    """The last node that does not begin after `start`: as nodes do not overlap, no other can hold what begins there."""
+    """The last node that does not begin after `start`: since nodes do not overlap, no other can contain a span that begins there."""
     index = bisect_right(nodes, start, key=itemgetter("offset"))
     return nodes[index - 1] if index else None
 
@@ -215,26 +215,26 @@ def _encloses(node: Tree, span: Span) -> bool:
     return start <= span.start and span.end <= start + len(node["text"])
 
 
-def _annotation(document: Document, span: Span, own: str, lose: Callable[[str, str], None]) -> Tree:
+def _annotation(document: Document, span: Span, id_: str, lose: Callable[[str, str], None]) -> Tree:
     infons: Tree = {"type": span.type}
     raw = ",".join(span.identifiers)
     extra = dict(span.extra)
-    kept = extra.get("identifier")
-    if isinstance(kept, str) and kept != raw and identifiers_of(kept, composite=False) == span.identifiers:
+    stated = extra.get("identifier")
+    if isinstance(stated, str) and stated != raw and identifiers_of(stated, composite=False) == span.identifiers:
         raw = extra.pop("identifier")
     elif identifiers_of(raw, composite=False) != span.identifiers or (
         span.identifiers and raw != ",".join(identifiers_of(raw, composite=False))
     ):
-        lose("identifiers", f"{raw} reads back otherwise")
+        lose("identifiers", f"{raw} would be read back differently")
         lose("span extra", "identifier")
     if not span.identifiers and database_identifiers(extra):
         lose("identifiers", "infons with the name of a database are read as identifiers")
-    if raw or kept == "":
+    if raw or stated == "":
         infons["identifier"] = raw
-    infons |= _said(span.score, span.head, "scores", lose)
+    infons |= _score_infons(span.score, span.head, "scores", lose)
     _add_extra(infons, extra, "span extra", lose, identifier=True)
     return {
-        "id": own,
+        "id": id_,
         "infons": infons,
         "text": document.mention(span),
         "locations": [{"offset": start, "length": end - start} for start, end in span.ranges],
@@ -242,17 +242,17 @@ def _annotation(document: Document, span: Span, own: str, lose: Callable[[str, s
 
 
 class _Names(NamedTuple):
-    """What the arguments of a document's relations may point at."""
+    """The targets that the arguments of a document's relations may point at."""
 
     spans: set[str | None]
     relations: set[str | None]
     identifiers: set[str]
 
 
-def _relation(relation: Relation, names: _Names, own: str, lose: Callable[[str, str], None]) -> Tree:
+def _relation(relation: Relation, names: _Names, id_: str, lose: Callable[[str, str], None]) -> Tree:
     if not relation.arguments and named_concepts(dict(relation.extra), names.identifiers):
-        lose("relation arguments", "infons may be read as what a relation without arguments is between")
-    infons: Tree = {"type": relation.type, **_said(relation.score, relation.head, "relation scores", lose)}
+        lose("relation arguments", "infons of a relation without arguments may be read as arguments")
+    infons: Tree = {"type": relation.type, **_score_infons(relation.score, relation.head, "relation scores", lose)}
     extra = dict(relation.extra)
     if extra.get(GAP) == CONCEPTS:
         del extra[GAP]
@@ -270,26 +270,26 @@ def _relation(relation: Relation, names: _Names, own: str, lose: Callable[[str, 
     if any(target in names.spans for target in links):
         lose("relation arguments", "a relation has the name of a span")
     nodes = [{"refid": argument.target, "role": argument.role} for argument in relation.arguments]
-    return {"id": own, "infons": infons, "nodes": nodes}
+    return {"id": id_, "infons": infons, "nodes": nodes}
 
 
-def _said(score: float | None, head: str | None, feature: str, lose: Callable[[str, str], None]) -> Tree:
-    told: Tree = {}
+def _score_infons(score: float | None, head: str | None, feature: str, lose: Callable[[str, str], None]) -> Tree:
+    infons: Tree = {}
     if score is not None and isfinite(score):
-        told["score"] = float(score)
+        infons["score"] = float(score)
     elif score is not None:
-        lose(feature, f"{score} is no number")
-    return told if head is None else {**told, "head": head}
+        lose(feature, f"{score} is not a number")
+    return infons if head is None else {**infons, "head": head}
 
 
 def _add_extra(infons: Tree, extra: Tree, feature: str, lose: Callable[[str, str], None], *, identifier: bool) -> None:
-    """Infons of the extra; a name that the reader would give a meaning of its own cannot be one."""
+    """Add the extra values as infons, except names to which the reader gives a meaning."""
     for name, value in extra.items():
-        meant = name == "type" or name in infons
-        meant |= name == "score" and isinstance(value, float | str)
-        meant |= name == "head" and isinstance(value, str)
-        meant |= name == "identifier" and isinstance(value, str) and identifier
-        if meant:
+        reserved = name == "type" or name in infons
+        reserved |= name == "score" and isinstance(value, float | str)
+        reserved |= name == "head" and isinstance(value, str)
+        reserved |= name == "identifier" and isinstance(value, str) and identifier
+        if reserved:
             lose(feature, name)
         else:
             infons[name] = value

@@ -1,4 +1,4 @@
-"""The writing half of `brat`: a folder with a `.txt` and an `.ann` file a document."""
+"""The writing half of `brat`: a folder with a `.txt` and an `.ann` file per document."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BREAK = re.compile(r"[ \t\n\r]")
 
 
 LINE_LETTERS = {"attributes": "A", "references": "N", "notes": "#"}
-"""The lines about a span or relation, and the letter that their ids begin with where they are numbered anew."""
+"""The kinds of lines about a span or relation, and the letter with which new ids begin."""
 _LINE_ID = {"attributes": re.compile(r"[AM]\S*"), "references": re.compile(r"N\S*"), "notes": re.compile(r"#\S*")}
 
 
 @dataclass(slots=True)
 class LineIds:
-    """The ids of the lines about one span or relation: of attributes by name, of references by identifier, of notes in order."""
+    """The ids of the lines about one span or relation: attributes by name, references by identifier, notes in order."""
 
     attributes: dict[str, str] = field(default_factory=dict)
     references: dict[str, str] = field(default_factory=dict)
@@ -38,21 +38,21 @@ class LineIds:
 
     def listed(self, part: str) -> list[str]:
         """The ids of one part, in order."""
-        held: dict[str, str] | list[str] = getattr(self, part)
-        return list(held.values()) if isinstance(held, dict) else held
+        ids: dict[str, str] | list[str] = getattr(self, part)
+        return list(ids.values()) if isinstance(ids, dict) else ids
 
 
 def flat(text: str) -> str:
-    """The text in one line, as brat repeats it: a blank for each TAB and line end."""
+    """The text in one line, as brat repeats it: tabs and line breaks become spaces."""
     return text.translate(_FLAT)
 
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
-    """Two files a document, called by its id; an id that cannot be a file's name is escaped, and reported."""
-    taken: set[str] = set()
+    """Two files per document, named by its id; an id that cannot be a file name is escaped, and reported."""
+    used_names: set[str] = set()
     for document in documents:
         report_losses(document, HOLDS | {"span extra", "metadata"}, on_loss)
-        name = name_for(document.id, taken=taken, on_loss=on_loss)
+        name = name_for(document.id, taken=used_names, on_loss=on_loss)
         marked = document.text.startswith("\ufeff") or wide_encoding(document.text.encode("utf-8", "replace"))
         text = "\ufeff" + document.text if marked else document.text
         rows = "".join(f"{row}\n" for row in _Writing(document, on_loss).rows())
@@ -70,18 +70,18 @@ def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callab
 
 @dataclass(slots=True)
 class _Writing:
-    """The rows of one document, and what is lost on the way."""
+    """Writes the rows of one document, and reports what is lost."""
 
     document: Document
     on_loss: Callable[[Loss], None]
     numbers: dict[str, int] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     line_ids: dict[int, LineIds] = field(default_factory=dict)
-    """By the place of a span or, behind them, a relation in the document."""
+    """By index: the document's spans first, then its relations."""
 
     def rows(self) -> Iterator[str]:
-        kept = self._metadata()
-        self.used |= {row.split("\t", 1)[0] for row in kept}
+        uninterpreted = self._metadata()
+        self.used |= {row.split("\t", 1)[0] for row in uninterpreted}
         spans = self.document.spans
         relations = [relation for relation in self.document.relations if self._holdable(relation)]
         span_ids = self._ids([(span.id, "T") for span in spans], "span ids")
@@ -89,15 +89,15 @@ class _Writing:
             [(relation.id, "E" if _is_event(relation) else "R") for relation in relations], "relation ids"
         )
         holders: list[Span | Relation] = [*spans, *relations]
-        for place, held in enumerate(holders):
-            self.line_ids[place] = self._line_ids(held)
-        for place, (span, own) in enumerate(zip(spans, span_ids, strict=True)):
-            yield from self._span_rows(span, own, self.line_ids[place])
-        span_names = {span.id: own for span, own in zip(spans, span_ids, strict=True)}
-        names = {relation.id: own for relation, own in zip(relations, relation_ids, strict=True)}
-        for place, (relation, own) in enumerate(zip(relations, relation_ids, strict=True), len(spans)):
-            yield from self._relation_rows(relation, own, span_names, names, self.line_ids[place])
-        yield from kept
+        for place, holder in enumerate(holders):
+            self.line_ids[place] = self._line_ids(holder)
+        for place, (span, row_id) in enumerate(zip(spans, span_ids, strict=True)):
+            yield from self._span_rows(span, row_id, self.line_ids[place])
+        span_names = {span.id: row_id for span, row_id in zip(spans, span_ids, strict=True)}
+        names = {relation.id: row_id for relation, row_id in zip(relations, relation_ids, strict=True)}
+        for place, (relation, row_id) in enumerate(zip(relations, relation_ids, strict=True), len(spans)):
+            yield from self._relation_rows(relation, row_id, span_names, names, self.line_ids[place])
+        yield from uninterpreted
 
     def _lose(self, feature: str, detail: str) -> None:
         self.on_loss(Loss(self.document.id, feature, detail=detail))
@@ -110,37 +110,37 @@ class _Writing:
                 self.used.add(number)
                 return number
 
-    def _ids(self, given: list[tuple[str | None, str]], feature: str) -> list[str]:
-        """An id for each: its own where brat can hold that, else a new one with the letter of its kind."""
-        kept: list[str | None] = []
-        for own, letter in given:
-            holdable = own is not None and _ID.fullmatch(own) and own.startswith(letter) and own not in self.used
-            kept.append(own if holdable else None)
-            if own is not None and holdable:
-                self.used.add(own)
-            elif own is not None or feature == "relation ids":
-                self._lose(feature, f"{own!r} gets a number" if own else "one without an id gets a number")
-        return [own or self._number(letter) for own, (_, letter) in zip(kept, given, strict=True)]
+    def _ids(self, wanted: list[tuple[str | None, str]], feature: str) -> list[str]:
+        """An id for each: the given one if brat can hold it, else a new one with the letter of its kind."""
+        holdable_ids: list[str | None] = []
+        for id_, letter in wanted:
+            holdable = id_ is not None and _ID.fullmatch(id_) and id_.startswith(letter) and id_ not in self.used
+            holdable_ids.append(id_ if holdable else None)
+            if id_ is not None and holdable:
+                self.used.add(id_)
+            elif id_ is not None or feature == "relation ids":
+                self._lose(feature, f"{id_!r} gets a number" if id_ else "one without an id gets a number")
+        return [id_ or self._number(letter) for id_, (_, letter) in zip(holdable_ids, wanted, strict=True)]
 
-    def _line_ids(self, held: Span | Relation) -> LineIds:
-        """The ids that its lines are to have again; they are then used up. What cannot be held is reported."""
-        given = held.extra.get("line ids")
-        if given is None:
+    def _line_ids(self, holder: Span | Relation) -> LineIds:
+        """The ids that its lines had, marked as used. What cannot be kept is reported."""
+        stated = holder.extra.get("line ids")
+        if stated is None:
             return LineIds()
         ids = LineIds()
-        usable = isinstance(given, dict) and bool(given)
-        for part, named in (given if usable else {}).items():
-            listed = _listed_ids(part, named, held)
+        usable = isinstance(stated, dict) and bool(stated)
+        for part, stated_ids in (stated if usable else {}).items():
+            listed = _listed_ids(part, stated_ids, holder)
             if listed and self.used.isdisjoint(listed):
                 self.used.update(listed)
-                setattr(ids, part, named)
+                setattr(ids, part, stated_ids)
             else:
                 usable = False
         if not usable:
-            self._lose("span extra" if hasattr(held, "identifiers") else "relation extra", "line ids")
+            self._lose("span extra" if hasattr(holder, "identifiers") else "relation extra", "line ids")
         return ids
 
-    def _span_rows(self, span: Span, own: str, ids: LineIds) -> Iterator[str]:
+    def _span_rows(self, span: Span, row_id: str, ids: LineIds) -> Iterator[str]:
         if not span.type:
             raise self._refused("a span has no type")
         kind = _BREAK.sub("_", span.type)
@@ -148,7 +148,7 @@ class _Writing:
             self._lose("span types", f"{span.type!r} becomes {kind!r}")
         places = ";".join(f"{start} {end}" for start, end in span.ranges)
         mention = flat(self.document.mention(span))
-        yield f"{own}\t{kind} {places}\t{mention}"
+        yield f"{row_id}\t{kind} {places}\t{mention}"
         extra = dict(span.extra)
         references = extra.pop("references", {})
         if not _is_texts(references):
@@ -156,19 +156,19 @@ class _Writing:
             references = {}
         for identifier in dict.fromkeys(span.identifiers):
             if not identifier or _BREAK.search(identifier):
-                self._lose("identifiers", f"{identifier!r} has a blank, or is empty")
+                self._lose("identifiers", f"{identifier!r} has white space, or is empty")
                 continue
-            yield f"{ids.references.get(identifier) or self._number('N')}\tReference {own} {identifier}\t{references.get(identifier, mention)}"
+            yield f"{ids.references.get(identifier) or self._number('N')}\tReference {row_id} {identifier}\t{references.get(identifier, mention)}"
         if len(set(span.identifiers)) != len(span.identifiers):
-            self._lose("identifiers", "one comes twice")
+            self._lose("identifiers", "one occurs twice")
         if any(key not in span.identifiers or text == mention for key, text in references.items()):
             self._lose("span extra", "references")
-        yield from self._extra_rows(own, extra, "span extra", ids)
+        yield from self._extra_rows(row_id, extra, "span extra", ids)
 
     def _relation_rows(
         self,
         relation: Relation,
-        own: str,
+        row_id: str,
         spans: Mapping[str | None, str],
         links: Mapping[str | None, str],
         ids: LineIds,
@@ -177,21 +177,21 @@ class _Writing:
         for argument in relation.arguments:
             target = (spans if argument.kind == "span" else links).get(argument.target)
             if target is None:
-                self._lose("relations", f"{relation.type}: what it points at could not be written")
+                self._lose("relations", f"{relation.type}: an argument could not be written")
                 return
             if target != argument.target:
                 self._lose("relation arguments", f"{argument.target} is now {target}")
             ends.append(f"{argument.role}:{target}")
         if _is_event(relation):
             ends[0] = f"{relation.type}:{ends[0].rpartition(':')[2]}"
-            yield f"{own}\t{' '.join(ends)}"
+            yield f"{row_id}\t{' '.join(ends)}"
         else:
-            yield f"{own}\t{relation.type} {' '.join(ends)}"
+            yield f"{row_id}\t{relation.type} {' '.join(ends)}"
         if relation.score is not None:
             self._lose("relation scores", relation.type)
         if relation.head is not None:
             self._lose("relation heads", relation.type)
-        yield from self._extra_rows(own, dict(relation.extra), "relation extra", ids)
+        yield from self._extra_rows(row_id, dict(relation.extra), "relation extra", ids)
 
     def _holdable(self, relation: Relation) -> bool:
         names = [relation.type, *(argument.role for argument in relation.arguments)]
@@ -199,53 +199,53 @@ class _Writing:
         if any(argument.kind == "concept" for argument in relation.arguments):
             reason = "it points at a concept"
         elif any(not name or _BREAK.search(name) for name in names) or any(":" in name for name in names):
-            reason = "its type or a role is empty, or has a blank or a colon"
+            reason = "its type or a role is empty, or has white space or a colon"
         elif not _is_event(relation) and len(targets) != 2:
-            reason = "it has not two arguments, and is not an event"
+            reason = "it is not an event and does not have two arguments"
         else:
             return True
         self._lose("relations", f"{relation.type}: {reason}")
         return False
 
-    def _extra_rows(self, own: str, extra: dict[str, Any], feature: str, ids: LineIds) -> Iterator[str]:
-        """Attributes and notes; the rest is reported."""
+    def _extra_rows(self, row_id: str, extra: dict[str, Any], feature: str, ids: LineIds) -> Iterator[str]:
+        """Rows for attributes and notes; the rest is reported."""
         extra.pop("line ids", None)
         if _is_attributes(extra.get("attributes")):
             for name, value in extra.pop("attributes").items():
-                yield f"{ids.attributes.get(name) or self._number('A')}\t{name} {own}{'' if value is True else f' {value}'}"
+                yield f"{ids.attributes.get(name) or self._number('A')}\t{name} {row_id}{'' if value is True else f' {value}'}"
         if _is_notes(extra.get("notes")):
             for place, note in enumerate(extra.pop("notes")):
-                yield f"{ids.notes[place] if ids.notes else self._number('#')}\tAnnotatorNotes {own}\t{note}"
+                yield f"{ids.notes[place] if ids.notes else self._number('#')}\tAnnotatorNotes {row_id}\t{note}"
         if extra:
             self._lose(feature, ", ".join(sorted(extra)))
 
     def _metadata(self) -> list[str]:
-        """The lines that were read and not understood; other metadata are reported."""
-        kept = self.document.metadata.get("brat", [])
-        usable = _is_notes(kept) and not any(row.startswith(("T", "R", "E")) or not row.strip(" \t") for row in kept)
+        """The lines that the reader kept without interpreting them; other metadata are reported."""
+        rows = self.document.metadata.get("brat", [])
+        usable = _is_notes(rows) and not any(row.startswith(("T", "R", "E")) or not row.strip(" \t") for row in rows)
         lost = self.document.metadata.keys() - ({"brat"} if usable else set())
         if lost:
             self._lose("metadata", ", ".join(sorted(lost)))
-        return list(kept) if usable else []
+        return list(rows) if usable else []
 
-    def _refused(self, why: str) -> FormatError:
+    def _refused(self, reason: str) -> FormatError:
         return FormatError(
             "BX120",
-            f"brat cannot hold this document: {why}",
+            f"brat cannot hold this document: {reason}",
             where=f"document {self.document.id!r}",
             hint="repair it, or write to another format, such as Biomux's JSON lines",
         )
 
 
-def _listed_ids(part: str, named: object, held: Span | Relation) -> list[str]:
-    """The ids that are named for a part's lines; none unless there is one for each line, all different, with the part's letter."""
-    names: object = getattr(held, "identifiers", ()) if part == "references" else held.extra.get(part)
-    if part == "notes" and isinstance(named, list) and isinstance(names, list):
-        listed, fits = named, len(named) == len(names) and _is_notes(names)
-    elif part in ("attributes", "references") and isinstance(named, dict) and isinstance(names, dict | tuple):
+def _listed_ids(part: str, stated_ids: object, holder: Span | Relation) -> list[str]:
+    """The ids given for a part's lines; empty unless there is one per line, all different, with the part's letter."""
+    names: object = getattr(holder, "identifiers", ()) if part == "references" else holder.extra.get(part)
+    if part == "notes" and isinstance(stated_ids, list) and isinstance(names, list):
+        listed, fits = stated_ids, len(stated_ids) == len(names) and _is_notes(names)
+    elif part in ("attributes", "references") and isinstance(stated_ids, dict) and isinstance(names, dict | tuple):
         listed, fits = (
-            list(named.values()),
-            list(named) == list(names) and (part != "attributes" or _is_attributes(names)),
+            list(stated_ids.values()),
+            list(stated_ids) == list(names) and (part != "attributes" or _is_attributes(names)),
         )
     else:
         return []
@@ -265,7 +265,7 @@ def _is_attributes(value: object) -> bool:
         isinstance(value, dict)
         and bool(value)
         and all(name and not _BREAK.search(name) for name in value)
-        and all(held is True or (isinstance(held, str) and held == flat(held)) for held in value.values())
+        and all(item is True or (isinstance(item, str) and item == flat(item)) for item in value.values())
     )
 
 

@@ -1,21 +1,21 @@
-"""A conformance check that any format can be put to, from inside the house or from outside it.
+"""A conformance check for any format, of Biomux or of another package.
 
 >>> from biomux.document import Document
 >>> from biomux.formats import jsonl
 >>> check_format(jsonl.FORMAT, [Document("1", "TP53")])
 
-It raises AssertionError with a sentence about the first promise that is broken:
+It raises AssertionError that says which of these does not hold:
 
-- what is written and read again is equal, or each difference was told to `on_loss`, or the document was refused (BX120);
+- a document that is written and read again is equal, or each difference was reported to `on_loss`, or the document was refused (BX120);
 - the same documents give the same bytes; gzip changes nothing, and gzip cut short is refused;
 - empty, cut and scrambled input gives documents or FormatError, never another exception;
 - the format recognises what it has written, under its own suffix.
 
-A format that is only read is put to `check_reader` with files of yours in place of documents. Of a format that is `one_way` nothing is read again.
+For a read-only format use `check_reader`, with sample files instead of documents. Output of a `one_way` format is not read again.
 
-A reader may add passages, sentences, tokens and span ids where a document had none. The order of spans, relations and labels is
-free. What a loss excuses is its feature, in that document; `Loss.feature` may also be a phrase that begins with a part's name
-("relation scores", "passage extra", "label places"), which excuses that part, or "id" or "text".
+A reader may add passages, sentences, tokens and span ids if a document had none. The order of spans, relations and labels does not
+matter. A loss excuses differences in its feature, in that document; `Loss.feature` may also be a phrase that begins with a part's
+name ("relation scores", "passage extra", "label places"), which excuses that part, or "id" or "text".
 """
 
 from __future__ import annotations
@@ -41,36 +41,36 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 Files = dict[str, bytes]
-"""What a format has written: names and contents."""
+"""The files that a format has written: names and contents."""
 
 CUTS = 5
-"""At how many places a written file is cut, and how many times it is scrambled."""
+"""How many times a written file is cut, and how many times it is scrambled."""
 
 
 def check_format(format: Format, documents: Iterable[Document]) -> None:
-    """Put a format that is written to the whole check with these documents; AssertionError says what is broken."""
+    """Run the whole check of a writable format with these documents; AssertionError says what is broken."""
     files = check_round_trip(format, documents)
     check_garbage(format, [files])
 
 
 def check_round_trip(format: Format, documents: Iterable[Document]) -> Files:
-    """The part of the check about what is written and read again; gives what was written."""
+    """Check that documents survive writing and reading again; returns the written files."""
     if not format.writable:
         return {}
-    held = _held(format, list(documents))
+    accepted = _accepted(format, list(documents))
     losses: list[Loss] = []
-    files = _written(format, held, losses.append)
-    again = _written(format, held, lambda _: None)
-    _require(files == again, format, "the same documents gave other bytes the second time")
+    files = _written(format, accepted, losses.append)
+    second_time = _written(format, accepted, lambda _: None)
+    _require(files == second_time, format, "writes the same documents differently the second time")
     if format.one_way:
         return files
     try:
         back = _read_files(format, files)
     except FormatError as error:
         raise AssertionError(f"format {format.name!r} cannot read what it has written: {error}") from error
-    _check_same(format, held, back, losses)
+    _check_same(format, accepted, back, losses)
     for name, data in files.items():
-        if held and (format.write is not None or len(files) == 1):
+        if accepted and (format.write is not None or len(files) == 1):
             _require(format.sniff(name, data[:4096]), format, f"does not recognise {name}, which it has written")
     if format.write is not None:
         _check_gzip(format, files)
@@ -78,13 +78,13 @@ def check_round_trip(format: Format, documents: Iterable[Document]) -> Files:
 
 
 def check_reader(format: Format, files: Files) -> list[Document]:
-    """The check of a format that is only read, on sample files; gives what it reads from them."""
+    """Check a read-only format on sample files; returns the documents in them."""
     documents = _read_files(format, files)
-    _require(documents == _read_files(format, files), format, "reads the same files otherwise the second time")
+    _require(documents == _read_files(format, files), format, "reads the same files differently the second time")
     recognised = [name for name, data in files.items() if format.sniff(name, data[:4096])]
     _require(bool(recognised), format, f"does not recognise any of {', '.join(files)}")
-    unsaid = {feature for document in documents for feature in features(document)} - format.holds
-    _require(not unsaid, format, f"reads {', '.join(sorted(unsaid))}, which `holds` does not name")
+    undeclared = {feature for document in documents for feature in features(document)} - format.holds
+    _require(not undeclared, format, f"reads {', '.join(sorted(undeclared))}, which `holds` does not name")
     if len(files) == 1:
         _check_gzip(format, files)
     check_garbage(format, [files])
@@ -92,7 +92,7 @@ def check_reader(format: Format, files: Files) -> list[Document]:
 
 
 def check_garbage(format: Format, written: Iterable[Files]) -> None:
-    """Empty, random, cut and scrambled bytes are refused with FormatError, or read; nothing else may be raised."""
+    """Check that empty, random, cut and scrambled bytes are read or refused with FormatError; nothing else may be raised."""
     noise = random.Random(0)
     name = _name(format)
     for data in (b"", b"\n", b"\0", b"\xff\xfe", b"{", b"<", b"[]", noise.randbytes(100), noise.randbytes(5000)):
@@ -104,22 +104,22 @@ def check_garbage(format: Format, written: Iterable[Files]) -> None:
 
 
 def differences(wrote: Document, read: Document, lost: frozenset[str] = frozenset()) -> list[str]:
-    """The fields that differ although no loss excuses it."""
-    left, right = _comparable(wrote, wrote, lost), _comparable(read, wrote, lost)
-    return [field for field in left if left[field] != right[field]]
+    """The fields that differ without a loss that excuses it."""
+    written_fields, read_fields = _comparable(wrote, wrote, lost), _comparable(read, wrote, lost)
+    return [field for field in written_fields if written_fields[field] != read_fields[field]]
 
 
-def _held(format: Format, documents: list[Document]) -> list[Document]:
-    """Those that the format does not refuse."""
-    held = []
+def _accepted(format: Format, documents: list[Document]) -> list[Document]:
+    """The documents that the format does not refuse."""
+    accepted = []
     for document in documents:
         try:
             _written(format, [document], lambda _: None)
         except FormatError as error:
-            _require(error.code == "BX120", format, f"refuses a document with {error.code} in place of BX120: {error}")
+            _require(error.code == "BX120", format, f"refuses a document with {error.code} instead of BX120: {error}")
         else:
-            held.append(document)
-    return held
+            accepted.append(document)
+    return accepted
 
 
 def _check_same(format: Format, wrote: list[Document], read: list[Document], losses: list[Loss]) -> None:
@@ -131,14 +131,16 @@ def _check_same(format: Format, wrote: list[Document], read: list[Document], los
     _require(len(wrote) == len(read), format, f"wrote {len(wrote)} documents and read {len(read)}")
     for before, after in zip(wrote, read, strict=True):
         excused = frozenset(lost.get(before.id, ()))
-        if found := differences(before, after, excused):
-            left, right = _comparable(before, before, excused), _comparable(after, before, excused)
-            shown = "; ".join(f"{field}: wrote {left[field]!r}, read {right[field]!r}" for field in found)
-            _require(False, format, f"document {before.id!r} came back changed, and no loss was told: {shown}")
+        if fields := differences(before, after, excused):
+            written_fields, read_fields = _comparable(before, before, excused), _comparable(after, before, excused)
+            shown = "; ".join(
+                f"{field}: wrote {written_fields[field]!r}, read {read_fields[field]!r}" for field in fields
+            )
+            _require(False, format, f"document {before.id!r} came back changed, and no loss was reported: {shown}")
 
 
 def _comparable(document: Document, wrote: Document, lost: frozenset[str]) -> dict[str, object]:
-    """The fields of a document that must agree, given what `wrote` had and what was lost of it."""
+    """The fields of a document that must agree, given the document that was written and its losses."""
 
     def gone(*parts: str) -> bool:
         return any(loss == part or loss.startswith(f"{part} ") for loss in lost for part in parts)
@@ -149,7 +151,7 @@ def _comparable(document: Document, wrote: Document, lost: frozenset[str]) -> di
         broken |= {(*range_, span.type) for span in wrote.spans for range_ in span.fragments}
         spans = [span for span in spans if (span.start, span.end, span.type) not in broken]
     if "overlaps" in lost:
-        spans = [span for span in spans if span in {_bare(other, wrote, lost) for other in wrote.spans}]
+        spans = [span for span in spans if span in {_bare(written_span, wrote, lost) for written_span in wrote.spans}]
         spans = _apart(spans, wrote)
     return {
         "id": None if gone("id") else document.id,
@@ -168,8 +170,8 @@ def _comparable(document: Document, wrote: Document, lost: frozenset[str]) -> di
 
 
 def _bare(span: Span, wrote: Document, lost: frozenset[str]) -> Span:
-    """A span without what was lost, and without an id that only the reader gave."""
-    had_ids = any(other.id is not None for other in wrote.spans)
+    """A span without what was lost, and without an id that only the reader added."""
+    had_ids = any(written_span.id is not None for written_span in wrote.spans)
     return replace(
         span,
         type="" if "span types" in lost else span.type,
@@ -182,8 +184,8 @@ def _bare(span: Span, wrote: Document, lost: frozenset[str]) -> Span:
 
 
 def _apart(spans: list[Span], wrote: Document) -> list[Span]:
-    """Those that overlap no other span of the written document: of the rest, the writer chose what to keep."""
-    return [span for span in spans if sum(span.overlaps(other) for other in wrote.spans) <= 1]
+    """The spans that overlap no other span of the written document: among the rest, the writer may choose."""
+    return [span for span in spans if sum(span.overlaps(written_span) for written_span in wrote.spans) <= 1]
 
 
 def _id(document: Document) -> str:
@@ -194,12 +196,12 @@ def _check_gzip(format: Format, files: Files) -> None:
     for name, data in files.items():
         plain = _read_all(format, of_bytes(name, data))
         packed = gzip.compress(data, mtime=0)
-        _require(_read_all(format, of_bytes(f"{name}.gz", packed)) == plain, format, "reads gzipped bytes otherwise")
+        _require(_read_all(format, of_bytes(f"{name}.gz", packed)) == plain, format, "reads gzipped bytes differently")
         try:
             _read_all(format, of_bytes(f"{name}.gz", packed[:-9]))
         except FormatError:
             continue
-        _require(not data, format, "reads gzip that is cut short as if it were whole")
+        _require(not data, format, "reads truncated gzip as if it were complete")
 
 
 def _harmed(data: bytes, noise: random.Random) -> Iterator[bytes]:
@@ -221,8 +223,10 @@ def _must_not_crash(format: Format, files: Files) -> None:
         except FormatError:
             continue
         except Exception as error:
-            told = f"{type(error).__name__}: {error}"
-            raise AssertionError(f"format {format.name!r} crashes on harmed input: {told}; {files!r:.2000}") from error
+            reason = f"{type(error).__name__}: {error}"
+            raise AssertionError(
+                f"format {format.name!r} crashes on harmed input: {reason}; {files!r:.2000}"
+            ) from error
 
 
 def _stop(error: FormatError) -> None:
@@ -242,12 +246,12 @@ def _written(format: Format, documents: list[Document], on_loss: Callable[[Loss]
         folder = Path(scratch)
         if format.write_folder is not None:
             format.write_folder(documents, folder, on_loss=on_loss)
-        found = sorted(path for path in folder.rglob("*") if path.is_file())
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def _read_files(format: Format, files: Files, on_error: Callable[[FormatError], None] = _stop) -> list[Document]:
-    """What the files hold: one file as it is; of several, those that the format recognises."""
+    """The documents in the files: in a single file as it is; of several, in those that the format recognises."""
     if format.write is not None or len(files) == 1:
         return [
             document for name, data in files.items() for document in _read_all(format, of_bytes(name, data), on_error)
@@ -257,8 +261,8 @@ def _read_files(format: Format, files: Files, on_error: Callable[[FormatError], 
             path = Path(scratch, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        found = [source for source in sources(scratch) if format.sniff(source.plain_name, source.head())]
-        return [document for source in found for document in _read_all(format, source, on_error)]
+        recognised = [source for source in sources(scratch) if format.sniff(source.plain_name, source.head())]
+        return [document for source in recognised for document in _read_all(format, source, on_error)]
 
 
 def _read_all(format: Format, source: Source, on_error: Callable[[FormatError], None] = _stop) -> list[Document]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MARK = "-DOCSTART-"
 HOLDS: frozenset[Feature] = frozenset({"sentences", "tokens", "spans"})
-# A word keeps its combining marks; any other sign stands alone.
+# A word keeps its combining marks; any other character is a token by itself.
 _WORD = re.compile(r"[\w\u0300-\u036f\u200d]+|[^\w\s]")
 _UNHOLDABLE = re.compile(r"[\t\n\r]")
 _BLANK = re.compile(r"\s")
@@ -55,18 +55,20 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 
 def _flat(document: Document, on_loss: Callable[[Loss], None]) -> list[Span]:
-    """The spans that are kept, from left to right: none overlaps another."""
-    kept: list[Span] = []
+    """The spans that are kept, from left to right, without overlaps."""
+    chosen: list[Span] = []
     starts: list[int] = []
     for span in sorted(document.spans, key=lambda span: (span.start - span.end, span.start)):
-        at = bisect(starts, span.start)
-        rival = next((other for other in kept[max(at - 1, 0) : at + 1] if other.overlaps(span)), None)
+        index = bisect(starts, span.start)
+        rival = next(
+            (neighbour for neighbour in chosen[max(index - 1, 0) : index + 1] if neighbour.overlaps(span)), None
+        )
         if rival is None:
-            kept.insert(at, span)
-            starts.insert(at, span.start)
+            chosen.insert(index, span)
+            starts.insert(index, span.start)
         else:
             on_loss(Loss(document.id, "overlaps", detail=f"{_name(document, span)} overlaps {_name(document, rival)}"))
-    return kept
+    return chosen
 
 
 def _sentences(document: Document, spans: Sequence[Span]) -> list[list[Range]]:
@@ -91,18 +93,18 @@ def _sentences(document: Document, spans: Sequence[Span]) -> list[list[Range]]:
 
 
 def _outside(borders: list[int], spans: Sequence[Span]) -> list[int]:
-    """The borders that cut no span: where sentences are only a guess, a span knows better."""
+    """The borders that cut no span: where sentences are only guessed, a span is better evidence."""
     starts = [span.start for span in spans]
-    kept = []
+    outside = []
     for border in borders:
-        at = bisect(starts, border - 1)
-        if not at or spans[at - 1].end <= border:
-            kept.append(border)
-    return kept
+        index = bisect(starts, border - 1)
+        if not index or spans[index - 1].end <= border:
+            outside.append(border)
+    return outside
 
 
 def _tokens(document: Document) -> Iterator[Range]:
-    """The document's tokens, and words and signs of the text between them, so that no character is left out."""
+    """The document's tokens, and words and punctuation of the text between them, so that no character is left out."""
     position = 0
     for start, end in (*(document.tokens or ()), (len(document.text), len(document.text))):
         for match in _WORD.finditer(document.text, position, start):
@@ -113,7 +115,7 @@ def _tokens(document: Document) -> Iterator[Range]:
 
 
 def _cut(text: str, tokens: Iterable[Range], cuts: Sequence[int]) -> Iterator[Range]:
-    """Tokens, cut at each of `cuts` and at what cannot stand in a column; a piece that reads as a mark is cut behind its hyphen."""
+    """Tokens, cut at each of `cuts` and at characters that a column cannot hold; a piece that looks like the document mark is cut after its hyphen."""
     index = 0
     for start, end in tokens:
         while index < len(cuts) and cuts[index] <= start:
@@ -135,11 +137,11 @@ def _cut(text: str, tokens: Iterable[Range], cuts: Sequence[int]) -> Iterator[Ra
 
 def _clean(text: str, start: int, end: int) -> Iterator[Range]:
     for match in re.finditer(r"[^\t\n\r]+", text[start:end]):
-        left, right = start + match.start(), start + match.end()
-        if text[left:right] == MARK or text.startswith(MARK + " ", left, right):
-            yield left, left + 1
-            left += 1
-        yield left, right
+        low, high = start + match.start(), start + match.end()
+        if text[low:high] == MARK or text.startswith(MARK + " ", low, high):
+            yield low, low + 1
+            low += 1
+        yield low, high
 
 
 def _tags(
@@ -175,11 +177,13 @@ def _tags(
 
 
 def _report_changes(document: Document, sentences: list[list[Range]], on_loss: Callable[[Loss], None]) -> None:
-    """Whether text, tokens or sentences will read back otherwise."""
+    """Report whether text, tokens or sentences will be read back differently."""
     written = [place for sentence in sentences for place in sentence]
     text = " ".join(join([document.text[start:end] for start, end in sentence])[0] for sentence in sentences)
     if text != document.text:
-        on_loss(Loss(document.id, "text spacing", detail="blanks are not recorded; offsets follow the rebuilt text"))
+        on_loss(
+            Loss(document.id, "text spacing", detail="white space is not recorded; offsets follow the rebuilt text")
+        )
         if document.spans:
             on_loss(Loss(document.id, "spans moved", len(document.spans)))
         if document.tokens:

@@ -28,9 +28,9 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$|^$')
 
 
 def rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row with the number of its first line. A comma brings quoting with it, any other delimiter none.
+    """Each row with the number of its first line. Cells may be quoted if the delimiter is a comma, and only then.
 
-    A line that is wholly empty is no row.
+    Empty lines are skipped.
     """
     if delimiter == ",":
         yield from csv_rows(source)
@@ -41,22 +41,22 @@ def rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def first_rows(head: bytes, *, delimiter: str) -> list[list[str]]:
-    """The whole rows in the first bytes of a file, for recognising it; none if the bytes are not such a table."""
+    """The complete rows in the first bytes of a file, for recognising it; empty if the bytes are not such a table."""
     from biomux.formats._source import of_bytes
 
     whole = head[: head.rfind(b"\n") + 1] or head
-    found: list[list[str]] = []
+    complete_rows: list[list[str]] = []
     try:
-        # Not a comprehension: what came before a cell that is cut counts.
+        # Not a comprehension: rows before a truncated cell count.
         for _, row in rows(of_bytes("head", whole), delimiter=delimiter):
-            found.append(row)
+            complete_rows.append(row)
     except FormatError:
         pass
-    return found
+    return complete_rows
 
 
 def tsv_line(cells: Iterable[str], document: str) -> bytes:
-    """One row, tab-separated; a cell with a tab or a line end cannot be held."""
+    """One row, tab-separated; a cell with a tab or a line break is refused."""
     row = list(cells)
     for cell in row:
         if "\t" in cell or "\n" in cell or "\r" in cell:
@@ -75,7 +75,7 @@ def csv_line(cells: Iterable[str | None], document: str) -> bytes:
 
 
 def to_utf8(text: str, document: str) -> bytes:
-    """The bytes of a text; half a surrogate pair has none."""
+    """The bytes of a text; half of a surrogate pair is refused."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
@@ -88,7 +88,7 @@ def to_utf8(text: str, document: str) -> bytes:
 
 
 def cell(row: Sequence[str], column: int, what: str, where: str) -> str:
-    """A cell that must be there."""
+    """A cell that must exist."""
     if column >= len(row):
         raise FormatError(
             "BX116",
@@ -106,7 +106,7 @@ def _quote(cell: str) -> str:
 def csv_rows(
     source: Source, *, on_error: Callable[[FormatError], None] = stop, delimiter: str = ",", quotes: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
-    """Each row with the number of the line that it begins on, by Python's `csv` module; what is no row goes to `on_error`."""
+    """Each row with the number of the line that it begins on, by Python's `csv` module; malformed rows go to `on_error`."""
     csv.field_size_limit(max(csv.field_size_limit(), MAX_LINE))
     first: int | None = None
 
@@ -137,18 +137,18 @@ def _not_csv(reason: str, where: str) -> FormatError:
     if "end of data" in reason:
         return FormatError("BX113", "a quoted cell is not closed", where=where, hint="add the closing quote")
     if "expected after" in reason:
-        hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false takes quotes as they are'
+        hint = 'a quote inside a quoted cell is written twice: ""; -O quotes=false reads quotes as ordinary characters'
         return FormatError("BX113", "a cell continues after its closing quote", where=where, hint=hint)
     if "new-line character" in reason:
-        hint = "if its lines end in CR, as those of old Mac files do, change them first: tr '\\r' '\\n'; a CR within a cell needs quotes"
-        return FormatError("BX113", "a carriage return stands outside quotes", where=where, hint=hint)
+        hint = "if lines end in CR, as in old Mac files, convert them first: tr '\\r' '\\n'; a CR inside a cell needs quotes"
+        return FormatError("BX113", "there is a carriage return outside quotes", where=where, hint=hint)
     return FormatError(
         "BX113", f"the row is not valid CSV: {reason}", where=where, hint="check its quotes and line breaks"
     )
 
 
 def raw_lines(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers and ends: inside quotes, a line end belongs to the cell. A line that is not UTF-8 goes to `on_error`; UTF-16 and UTF-32 are refused as a whole."""
+    """Lines with their numbers and line breaks: inside quotes, a line break belongs to the cell. A line that is not UTF-8 goes to `on_error`; a UTF-16 or UTF-32 file is refused."""
     refuse_wide(source.head(), source.name)
     with source.open() as stream:
         number = 0

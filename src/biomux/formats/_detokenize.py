@@ -1,7 +1,7 @@
-"""Text from tokens: where tokenization split signs off a word, they are put back without a blank.
+"""Text from tokens: punctuation that tokenization split off a word is put back without a space.
 
-The corpora of the field split at every hyphen, bracket and apostrophe and keep no record of the blanks. The rules here only ever join where one
-side of the seam is a sign on its own, so two words never become one.
+Many corpora split at every hyphen, bracket and apostrophe and do not record the spaces. The rules here join two tokens only if one of them is
+punctuation, so two words never become one.
 
 >>> join(["Parkinson", "'", "s", "disease", "(", "PD", ")", ",", "p", "<", "0", ".", "05"])[0]
 "Parkinson's disease (PD), p < 0.05"
@@ -31,15 +31,15 @@ _NOT_BEFORE_HYPHEN = frozenset([",", ";", ":", "=", "<", ">", "±", "~", "<=", "
 def join(tokens: Sequence[str]) -> tuple[str, list[Range]]:
     """The text and each token's place in it.
 
-    Signs that close stand at the word before them, signs that open at the word after; hyphens and slashes join both sides; quotation
-    marks open and close in turn; "and" and "or" keep their blank after a hanging hyphen; decimals, thousands and ratios are
-    joined; operators such as "<" and "=" stand free.
+    Closing punctuation is joined to the word before it, opening punctuation to the word after; hyphens and slashes join both sides;
+    quotation marks open and close in turn; "and" and "or" keep their space after a hanging hyphen; decimals, thousands and ratios are
+    joined; operators such as "<" and "=" keep a space on both sides.
     """
     return lay_out(tokens, _joins(tokens))
 
 
 def lay_out(tokens: Iterable[str], joined: Iterable[bool]) -> tuple[str, list[Range]]:
-    """The text and each token's place, given for each token whether it follows the one before it without a blank."""
+    """The text and each token's place; `joined` says for each token whether it follows the previous one without a space."""
     pieces: list[str] = []
     places: list[Range] = []
     position = 0
@@ -55,7 +55,7 @@ def lay_out(tokens: Iterable[str], joined: Iterable[bool]) -> tuple[str, list[Ra
 
 
 def _joins(tokens: Sequence[str]) -> list[bool]:
-    """For each token, whether it follows the one before it without a blank."""
+    """For each token, whether it follows the previous one without a space."""
     joined = [False] * len(tokens)
     last = len(tokens) - 1
     quoted = single = False
@@ -64,34 +64,34 @@ def _joins(tokens: Sequence[str]) -> list[bool]:
             continue
         before = tokens[index - 1] if index else ""
         after = tokens[index + 1] if index < last else ""
-        left, right = True, False
+        join_left, join_right = True, False
         if sign in _CLOSING:
-            right = after[:1].isdigit() and before[-1:].isdigit() and _numeric(tokens, index)
-            right |= sign == "." and _letter(before) and _letter(after) and before.isupper() == after.isupper()
+            join_right = after[:1].isdigit() and before[-1:].isdigit() and _numeric(tokens, index)
+            join_right |= sign == "." and _letter(before) and _letter(after) and before.isupper() == after.isupper()
         elif sign in _OPENING:
-            left, right = False, True
+            join_left, join_right = False, True
         elif sign in _HYPHENS:
-            left = before not in _NOT_BEFORE_HYPHEN
+            join_left = before not in _NOT_BEFORE_HYPHEN
             hanging = after in ("and", "or") and (index + 2 > last or tokens[index + 2] not in _HYPHENS)
-            right = not hanging and after not in _NOT_BEFORE_HYPHEN
+            join_right = not hanging and after not in _NOT_BEFORE_HYPHEN
         elif sign == "/":
-            right = True
+            join_right = True
         elif sign == "+":
-            left = before not in _NOT_BEFORE_HYPHEN
-            right = after in _HYPHENS
+            join_left = before not in _NOT_BEFORE_HYPHEN
+            join_right = after in _HYPHENS
         elif sign == '"':
             quoted = not quoted
-            left, right = not quoted, quoted
+            join_left, join_right = not quoted, quoted
         elif sign in _APOSTROPHES:
             if before[-1:].isalpha() and after in _ENDINGS:
-                right = True
+                join_right = True
             elif single:
                 single = False
             elif not before[-1:].isdigit() and not (before[-1:].isalnum() and sign not in tokens[index + 1 :]):
                 single = True
-                left, right = False, True
-        joined[index] |= left
-        if right and index < last:
+                join_left, join_right = False, True
+        joined[index] |= join_left
+        if join_right and index < last:
             joined[index + 1] = True
     if joined:
         joined[0] = False
@@ -99,7 +99,7 @@ def _joins(tokens: Sequence[str]) -> list[bool]:
 
 
 def _numeric(tokens: Sequence[str], index: int) -> bool:
-    """Whether the sign between two figures is part of a number (0.5, 1,000), a ratio (1:2) or a chemical's name (1,25-…)."""
+    """Whether the mark between two digits is part of a number (0.5, 1,000), a ratio (1:2) or a chemical's name (1,25-…)."""
     sign, after = tokens[index], tokens[index + 1]
     if sign == ",":
         thousands = len(after) == 3 and after.isdigit()

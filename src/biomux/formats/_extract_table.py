@@ -1,4 +1,4 @@
-"""Tables for other programs of one part of documents, labels or relations, a row each. They have no texts, so they are not read again."""
+"""Tables of labels or relations for other programs, one row each. They have no texts, so they cannot be read again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def extract_table(
     name: Feature, columns: tuple[str, ...], rows: Callable[[Document, Callable[[Loss], None]], Iterator[list[object]]]
 ) -> Format:
-    """The format of a table with the given columns: `name` is what it holds, and `rows` makes the rows of a document."""
+    """The format of a table with these columns: `name` is the feature that it holds, `rows` makes the rows of a document."""
 
     def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
         write_rows(stream, columns, (row for document in documents for row in rows(document, on_loss)))

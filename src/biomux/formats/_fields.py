@@ -1,4 +1,4 @@
-"""Fields of JSON records, and documents made of them: what is missing or wrong is told in one sentence with its place."""
+"""Fields of JSON records, and documents from them; missing or wrong fields raise FormatError with their place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _A = {str: "a string", list: "an array", int: "an integer", dict: "an object", b
 
 
 def field(record: Any, name: str, kind: type[T], where: str) -> T:
-    """A field that must be there, of that kind."""
+    """A required field, of that kind."""
     if not isinstance(record, dict):
         raise FormatError("BX113", "expected a JSON object", where=where, hint="check how the file was made")
     if name not in record:
@@ -47,7 +47,7 @@ def of_kind(value: Any, kind: type[T], what: str, where: str) -> T:
 
 
 def name_of(value: Any, what: str, where: str) -> str:
-    """An id that may be written as a string or as a whole number."""
+    """An id, which may be a string or an integer."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise FormatError(
             "BX113", f"{what} must be a string or an integer", where=where, hint="check how the file was made"
@@ -56,7 +56,7 @@ def name_of(value: Any, what: str, where: str) -> str:
 
 
 def build(where: str, id: str, text: str, **parts: Any) -> Document:
-    """A document; what contradicts itself is a malformed record at that place."""
+    """A document; if its parts contradict each other, the record at that place is malformed."""
     try:
         return Document(id, text, **parts)
     except DocumentError as error:
@@ -69,7 +69,7 @@ def build(where: str, id: str, text: str, **parts: Any) -> Document:
 
 
 def to_json(value: Any, document: str, *, indent: bool = False) -> bytes:
-    """The bytes of a record; what JSON cannot hold is refused."""
+    """A record as JSON; values that JSON cannot hold are refused."""
     import orjson
 
     try:

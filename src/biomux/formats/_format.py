@@ -1,4 +1,4 @@
-"""What a format is: how documents become bytes and come back, and what it can hold."""
+"""What a format is: how it reads and writes documents, and what it can hold."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ Feature = Literal[
     "coverage",
     "metadata",
 ]
-"""What a document may have beyond its text, and a format may be unable to hold."""
+"""Parts of a document beyond its text that a format may be unable to hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a document has and a written file does not: `count` things of a feature.
+    """Something that a document has but the written file has not: `count` things of a feature.
 
     `feature` is one of Feature, or "id", "text", "span types", or a phrase that begins with a part's name ("relation scores",
     "passage extra", "label places"). `detail` says which or why, as the end of a sentence.
@@ -51,11 +51,11 @@ class Loss:
 
 
 class LossWarning(UserWarning):
-    """A file was written that does not hold everything, and nobody asked to be told of each loss."""
+    """A file was written that does not hold everything, and no `on_loss` was given."""
 
 
 class LossTally:
-    """Takes losses: sums them by feature, with the first of each as an example."""
+    """Collects losses: sums them by feature, with the first of each as an example."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -71,7 +71,7 @@ class LossTally:
         return self.counts.get("spans", 0) + self.counts.get("overlaps", 0)
 
     def lines(self) -> list[str]:
-        """A line a feature: how many, where for instance, and why.
+        """One line per feature: how many, an example and its reason.
 
         >>> tally = LossTally()
         >>> tally(Loss("1", "scores", 2))
@@ -86,18 +86,18 @@ class LossTally:
 
 
 class Reader(Protocol):
-    """Yields documents lazily; memory does not grow with the file. Options are a format's own, keyword-only.
+    """Yields documents lazily; memory does not grow with the file. Each format has its own options, keyword-only.
 
-    A malformed record goes to `on_error`; if that returns, reading goes on with the next record. What makes going on impossible
-    (XML that is not well-formed, a truncated gzip) is raised whatever `on_error` does. Both are FormatError: a reader turns the
-    DocumentError of a record that contradicts itself into one, with the record's place. A reader closes what it opens.
+    A malformed record goes to `on_error`; if that returns, reading continues with the next record. Errors that make this impossible
+    (XML that is not well-formed, truncated gzip) are always raised. Both are FormatError: a reader turns the DocumentError of an
+    inconsistent record into one, with the record's place. A reader closes what it opens.
     """
 
     def __call__(self, source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]: ...
 
 
 class Writer(Protocol):
-    """Writes documents one by one; tells `on_loss` what of each the format cannot hold. Leaves the stream open.
+    """Writes documents one by one; reports to `on_loss` what the format cannot hold. Leaves the stream open.
 
     Raises FormatError (BX120) for a document that it cannot hold at all. `on_loss` may raise, to stop at a loss.
     """
@@ -115,12 +115,12 @@ class FolderWriter(Protocol):
 class Format:
     """One way to write documents to bytes and read them back.
 
-    `suffixes` begin with a dot; the first is what a new file gets. `holds` lists what survives writing and reading again; the text
-    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is only read:
-    then `holds` lists what reading can give.
+    `suffixes` begin with a dot; the first is used for new files. `holds` lists what survives writing and reading again; the text
+    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is read-only:
+    then `holds` lists what its reader may return.
 
-    `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and says whether it is of this format.
-    Formats are asked in the order of the table in `biomux.formats`, so a narrow one stands before a wide one.
+    `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and returns whether it is of this format.
+    Formats are tried in the order of the table in `biomux.formats`, so specific ones come before general ones.
     """
 
     name: str
@@ -129,15 +129,15 @@ class Format:
     holds: frozenset[Feature]
     sniff: Callable[[str, bytes], bool]
     read: Callable[..., Iterator[Document]]
-    """A Reader; `Callable[...]` because formats may take keyword-only options of their own."""
+    """A Reader; `Callable[...]` because formats may have their own keyword-only options."""
     write: Writer | None = None
     write_folder: FolderWriter | None = None
     files: tuple[str, ...] = ()
-    """What `write_folder` makes, as patterns of names: a folder that holds only such files may be overwritten."""
+    """Patterns of the file names that `write_folder` makes: a folder that holds only such files may be overwritten."""
     readable: bool = True
-    """Whether it can be read; one that is only written has a reader that says so."""
+    """Whether it can be read; the reader of a write-only format raises an error."""
     one_way: bool = False
-    """What is written is an extract for other programs, without the text; what is read is something else."""
+    """Whether the output is an extract for other programs, without the text, that is not read back."""
 
     @property
     def ways(self) -> str:
@@ -151,16 +151,16 @@ class Format:
 
 
 def stop(error: FormatError) -> None:
-    """The default for `on_error`: the first malformed record ends the reading."""
+    """The default for `on_error`: stop at the first malformed record."""
     raise error
 
 
 def ignore(loss: Loss) -> None:
-    """The default for `on_loss` where a caller has said that it does not want to know."""
+    """An `on_loss` for callers who do not need to know."""
 
 
 def report_losses(document: Document, holds: frozenset[Feature], on_loss: Callable[[Loss], None]) -> None:
-    """Tell `on_loss` each feature that the document has and `holds` lacks.
+    """Report to `on_loss` each feature that the document has and `holds` lacks.
 
     "overlaps" is left to the writers: only they know which of two overlapping spans they keep.
     """

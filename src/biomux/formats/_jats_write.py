@@ -1,4 +1,4 @@
-"""A document as a minimal JATS article, as far as its passages have the shape that `biomux.formats.jats` reads."""
+"""A document as a minimal JATS article, if its passages have the shape that `biomux.formats.jats` reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IDS = ("pmc", "pmid", "doi", "publisher-id")
 
 
 def article(document: Document, passages: Sequence[Passage]) -> str:
-    """The XML. Passages of other kinds than the reader gives are written as sections: the caller compares."""
+    """The XML. Passages of kinds that the reader does not make are written as sections: the caller compares."""
     where = f"document {document.id!r}"
     texts = [(document.text[passage.start : passage.end], passage) for passage in passages]
     title = "".join(escape(text, where=where) for text, passage in texts if passage.kind == "title")
@@ -39,10 +39,10 @@ def _journal(document: Document, where: str) -> str:
 
 
 def _ids(document: Document, where: str) -> str:
-    """The ids of the metadata; the document's own, if it is not the first of them, under a type of Biomux's."""
-    known = {key: document.metadata[key] for key in IDS if isinstance(document.metadata.get(key), str)}
-    first = next(iter(known.values()), None)
-    named = known if first == document.id else {"biomux": document.id, **known}
+    """The ids in the metadata; if the document's id is not the first of them, it is added with the type `biomux`."""
+    stated = {key: document.metadata[key] for key in IDS if isinstance(document.metadata.get(key), str)}
+    first = next(iter(stated.values()), None)
+    named = stated if first == document.id else {"biomux": document.id, **stated}
     return "".join(
         f'<article-id pub-id-type="{key}">{escape(value, where=where)}</article-id>' for key, value in named.items()
     )
@@ -53,18 +53,20 @@ def _abstract(text: str, passage: Passage, where: str) -> str:
 
 
 def _body(texts: list[tuple[str, Passage]], where: str) -> str:
-    """Sections within sections, as the headings' levels say; a caption belongs to the section before it."""
+    """Sections nested by the levels of their headings; a caption belongs to the section before it."""
     out: list[str] = []
     level = 0
     for number, (text, passage) in enumerate(texts):
         extra = passage.extra
         following = texts[number + 1][1] if number + 1 < len(texts) else None
         if passage.kind == "heading":
-            wanted = extra.get("level")
-            wanted = wanted if isinstance(wanted, int) and 1 <= wanted <= level + 1 else level + 1
-            out.append("</sec>" * (level - wanted + 1))
+            heading_level = extra.get("level")
+            heading_level = (
+                heading_level if isinstance(heading_level, int) and 1 <= heading_level <= level + 1 else level + 1
+            )
+            out.append("</sec>" * (level - heading_level + 1))
             out.append(f"<sec{_type(following, where)}><title>{escape(text, where=where)}</title>")
-            level = wanted
+            level = heading_level
         elif passage.kind == "caption":
             tag = "table-wrap" if extra.get("of") == "table" else "fig"
             label = extra.get("label")
