@@ -151,7 +151,7 @@ def test_changed_files_are_cut_again(tmp_path: Path) -> None:
     ("corpus", "said"),
     [
         ("./nowhere", "BX002.*no such file or folder"),
-        ("./empty", "BX211.*there is no file"),
+        ("./empty", "BX211.*there are no files"),
         ("{}", "BX210.*give either path or train"),
         ('{"path": "data", "trian": "x"}', "BX210.*trian: unknown key, did you mean 'train'"),
         ('{"train": "data/a.jsonl", "devel": 1.5}', "BX210.*devel"),

@@ -220,12 +220,12 @@ def _unknown(source: Source, head: bytes) -> FormatError:
         message, hint = f"{message}: it is gzipped twice", "unpack it once"
     elif foreign := next((kind for start, *kind in FOREIGN if re.match(start, head)), None):
         message, hint = f"{message}: it is {foreign[0]}", foreign[1]
-    elif fields := _fields(source.plain_name, head):
+    elif fields := _field_names(source.plain_name, head):
         message, hint = f"{message}: {fields[0]}", f"{fields[1]}, or {hint}"
     return FormatError("BX110", message, where=source.name, hint=hint)
 
 
-def _fields(name: str, head: bytes) -> tuple[str, str] | None:
+def _field_names(name: str, head: bytes) -> tuple[str, str] | None:
     """The columns or keys of a table or JSON without a known name for the text, and what to do."""
     from biomux.formats import _columns as columns
     from biomux.formats import _table_read as table_read
