@@ -168,7 +168,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureF
     assert cli.run(["annotate", "Aspirin inhibits COX-2.", "-o", str(tmp_path / "page.html")]) == 0
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == printed
     assert cli.run(["convert", str(tmp_path / "page.html"), str(tmp_path / "x.jsonl"), "--from", "html"]) == 2
-    assert b"HTML is only written" in capsysbinary.readouterr().err
+    assert b"HTML can only be written" in capsysbinary.readouterr().err
 
 
 def test_a_written_page_is_that_of_the_documents(tmp_path: Path) -> None:

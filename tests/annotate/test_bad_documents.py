@@ -64,13 +64,13 @@ def test_all_files_of_a_brat_folder_named_by_the_shell(folder: Path) -> None:
     ids, errors = read(*sorted(folder.iterdir()))
     assert ids == ["a", "d", "m", "z"]
     assert [(error.where, error.message) for error in errors] == [
-        (str(folder / "gone.txt"), "cannot read: the link points at nothing")
+        (str(folder / "gone.txt"), "cannot read: the target of the link does not exist")
     ]
 
 
 def test_a_link_with_a_blank_in_its_name_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "my notes.txt").symlink_to("nowhere")
-    with pytest.raises(UnreadableError, match="the link points at nothing"):
+    with pytest.raises(UnreadableError, match="the target of the link does not exist"):
         Inputs([str(tmp_path / "my notes.txt")]).places()
 
 
@@ -135,9 +135,9 @@ def test_links_to_nothing_and_what_is_no_file_are_told(folder: Path, argument: s
     ids, errors = read(f"{folder}{argument}")
     assert [found for found in ids if found != "d"] == ["a", "m", "z"]
     assert [(Path(str(error.where)).name, error.message) for error in errors] == [
-        ("b.txt", "cannot read: the link points at nothing"),
-        ("c.txt", "cannot read: the link points at nothing"),
-        ("p.txt", "cannot read: it is no ordinary file"),
+        ("b.txt", "cannot read: the target of the link does not exist"),
+        ("c.txt", "cannot read: the target of the link does not exist"),
+        ("p.txt", "cannot read: it is not a regular file"),
     ]
 
 
@@ -150,7 +150,7 @@ def test_a_link_to_a_folder_is_told(folder: Path) -> None:
 
 def test_without_somebody_to_tell_a_link_to_nothing_is_raised(folder: Path) -> None:
     (folder / "b.txt").symlink_to("nowhere")
-    with pytest.raises(UnreadableError, match=r"b\.txt: cannot read: the link points at nothing"):
+    with pytest.raises(UnreadableError, match=r"b\.txt: cannot read: the target of the link does not exist"):
         list(files(folder))
     errors: list[FormatError] = []
     assert len(list(formats.read(folder, on_error=errors.append))) == 4

@@ -595,7 +595,7 @@ def test_an_option_that_nothing_takes_is_an_error(here: Path, capsys: pytest.Cap
 def test_lines_are_offered_where_they_look_like_documents(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "a.txt").write_text("Aspirin helps.\n" * 20)
     assert convert("a.txt", "a.jsonl") == 0
-    assert "a.txt is read as one document, though its lines look like a document each: --from lines" in told(capsys)
+    assert "a.txt is read as one document, but each of its lines looks like a document: --from lines" in told(capsys)
     assert len(ids("a.jsonl")) == 1
     assert convert("a.txt", "b.jsonl", "--from", "lines") == 0
     assert "look like" not in told(capsys)

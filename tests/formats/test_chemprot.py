@@ -76,9 +76,9 @@ def test_without_relations_there_are_none_but_entities_must_be_there(tmp_path: P
 @pytest.mark.parametrize(
     ("kind", "content", "message"),
     [
-        ("abstracts", "1\tAspirin 𝛼\n", "BX116: *abstracts.tsv:1: a row of abstracts has 3 columns, not 2"),
+        ("abstracts", "1\tAspirin 𝛼\n", "BX116: *abstracts.tsv:1: a row of abstracts must have 3 columns, got 2"),
         ("abstracts", "1\tAspirin 𝛼\tIt blocks COX.\n" * 2, "BX113: *abstracts.tsv:2: the abstract '1' occurs twice"),
-        ("entities", "1\tT1\tCHEMICAL\t0\n", "BX116: *entities.tsv:1: a row of entities has 6 columns, not 4"),
+        ("entities", "1\tT1\tCHEMICAL\t0\n", "BX116: *entities.tsv:1: a row of entities must have 6 columns, got 4"),
         (
             "entities",
             "1\tT1\tCHEMICAL\t-1\t7\tAspirin\n",

@@ -91,7 +91,7 @@ def test_the_corpus_gives_documents_only_when_asked_to(tmp_path: Path) -> None:
         ({"id": 1, "claim": "x", "cited_doc_ids": "13"}, "BX113: *:1: the field 'cited_doc_ids' must be an array"),
         (
             {"id": 1, "claim": "x", "evidence": {"13": [{"sentences": [9], "label": "SUPPORT"}]}},
-            "BX114: *:1 (claim '1'): rationale sentence 9 is not among the 3 of abstract '13'",
+            "BX114: *:1 (claim '1'): rationale sentence 9 is not one of the 3 of abstract '13'",
         ),
         (
             {"id": 1, "claim": "x", "evidence": {"13": [{"sentences": ["0"], "label": "SUPPORT"}]}},

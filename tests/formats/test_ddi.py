@@ -95,7 +95,7 @@ def test_an_entity_that_is_off_by_one_is_malformed_unless_it_is_to_be_kept() -> 
         ('<document id="d1">', "<document>", "BX116: a.xml:2: <document> has no 'id'"),
         ('<sentence id="d1.s1" text=""/>', '<sentence id="d1.s1"/>', "BX116: a.xml:8: <sentence> has no 'text'"),
         ("</document>", "", "BX117: a.xml"),
-        ("document", "article", "BX113: a.xml: there is no <document> in it"),
+        ("document", "article", "BX113: a.xml: there is no <document> in the file"),
         ("<document id", '<!DOCTYPE d [<!ENTITY e "x">]><document id', "BX118: a.xml"),
     ],
 )

@@ -102,7 +102,7 @@ def test_statements_in_an_archive_find_their_reports_there(tmp_path: Path, kind:
         ({"Primary_id": None}, "BX113: *(statement 'u1'): the field 'Primary_id' must be a string"),
         ({"Section_id": "Costs"}, "BX116: *(trial 'NCT1'): the field 'Costs' is missing"),
         ({"Statement": 3}, "BX113: *(statement 'u1'): the field 'Statement' must be a string"),
-        ({"Secondary_evidence_index": [7]}, "BX114: *(statement 'u1'): evidence line 7 is not among the 1 of 'NCT2'"),
+        ({"Secondary_evidence_index": [7]}, "BX114: *(statement 'u1'): evidence line 7 is not one of the 1 of 'NCT2'"),
         ({"Secondary_evidence_index": ["0"]}, "BX113: *an element of 'Secondary_evidence_index' must be an integer"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_table_of_texts_is_told_by_its_columns_and_its_name(name: str, data: b
 
 
 def test_a_page_is_said_to_be_only_written() -> None:
-    with pytest.raises(FormatError, match="only written, not read"):
+    with pytest.raises(FormatError, match="can only be written, not read"):
         list(formats.read_source(formats.of_bytes("a.html", b"<p>TP53</p>")))
     assert (formats.get("html").ways, formats.get("hoc").ways, formats.get("brat").ways) == (
         "write",

@@ -45,7 +45,7 @@ def test_an_unlabelled_row_has_no_label() -> None:
     ("data", "message"),
     [
         (b"index\tsentence\tlabel\n1\t@GENE$\n", "BX116: a.tsv:2: the row has 2 columns, but the first has 3"),
-        (b"just one column @GENE$\n", "BX116: a.tsv:1: no column of"),
+        (b"just one column @GENE$\n", "BX116: a.tsv:1: cannot find the column with the sentence"),
         (b"@GENE$ \xe9\t1\n", "BX111: a.tsv:1: byte 7 (0xe9) is not UTF-8"),
     ],
 )

@@ -44,10 +44,14 @@ def test_an_abstract_has_a_role_for_each_sentence() -> None:
     [
         ("hoc", "labels\tsentence\n", "BX116: a:1: the header ['labels', 'sentence'] has no 'index'"),
         ("hoc", f"labels\tsentence\tindex\n{NO}\tA .\n", "BX116: a:2: the row has 2 columns"),
-        ("hoc", "labels\tsentence\tindex\n0_2\tA .\t1_s0\n", "BX113: a:2: the label '0_2' is not like 4_1"),
-        ("hoc", f"labels\tsentence\tindex\n{NO}\tA .\t1\n", "BX113: a:2: the index '1' is not like 20862378_s1"),
+        ("hoc", "labels\tsentence\tindex\n0_2\tA .\t1_s0\n", "BX113: a:2: a label must look like 4_1, got '0_2'"),
+        (
+            "hoc",
+            f"labels\tsentence\tindex\n{NO}\tA .\t1\n",
+            "BX113: a:2: the index must look like 20862378_s1, got '1'",
+        ),
         ("hoc", f"labels\tsentence\tindex\n{NO}\t\t1_s0\n", "BX113: a:2: the sentence is empty"),
-        ("rct", "outcome\tGood .\n", "BX113: a:1: a sentence stands outside an abstract"),
+        ("rct", "outcome\tGood .\n", "BX113: a:1: there is a sentence outside an abstract"),
         ("rct", "###1\nGood .\n", "BX116: a:2: there is no tab between role and sentence"),
         ("rct", "###1\noutcome\t\n", "BX113: a:2: the sentence is empty"),
     ],

@@ -118,4 +118,4 @@ def test_a_named_link_that_points_at_nothing_goes_to_on_unread(tmp_path: Path) -
     (tmp_path / "gone.txt").symlink_to("nowhere")
     errors: list[UnreadableError] = []
     assert list(files(tmp_path / "gone.txt", on_unread=errors.append)) == []
-    assert [error.message for error in errors] == ["cannot read: the link points at nothing"]
+    assert [error.message for error in errors] == ["cannot read: the target of the link does not exist"]

@@ -169,7 +169,7 @@ def test_text_that_nothing_can_be_learned_from_is_told(
 def test_lines_that_look_like_documents_are_told(tmp_path: Path) -> None:
     file = plain.texts(tmp_path / "a.txt")
     *_, told = _kept(tmp_path, PlainText(TextSettings(files=(str(file),), held_out=0)))
-    assert "its lines look like a document each: text.format=lines reads them so" in told[0]
+    assert "each of its lines looks like a document: text.format=lines reads one document per line" in told[0]
 
 
 def test_no_text_at_all_is_told(tmp_path: Path) -> None:

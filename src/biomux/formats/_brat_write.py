@@ -110,17 +110,17 @@ class _Writing:
                 self.used.add(number)
                 return number
 
-    def _ids(self, wanted: list[tuple[str | None, str]], feature: str) -> list[str]:
+    def _ids(self, requested: list[tuple[str | None, str]], feature: str) -> list[str]:
         """An id for each: the given one if brat can hold it, else a new one with the letter of its kind."""
         holdable_ids: list[str | None] = []
-        for id_, letter in wanted:
+        for id_, letter in requested:
             holdable = id_ is not None and _ID.fullmatch(id_) and id_.startswith(letter) and id_ not in self.used
             holdable_ids.append(id_ if holdable else None)
             if id_ is not None and holdable:
                 self.used.add(id_)
             elif id_ is not None or feature == "relation ids":
                 self._lose(feature, f"{id_!r} gets a number" if id_ else "one without an id gets a number")
-        return [id_ or self._number(letter) for id_, (_, letter) in zip(holdable_ids, wanted, strict=True)]
+        return [id_ or self._number(letter) for id_, (_, letter) in zip(holdable_ids, requested, strict=True)]
 
     def _line_ids(self, holder: Span | Relation) -> LineIds:
         """The ids that its lines had, marked as used. What cannot be kept is reported."""

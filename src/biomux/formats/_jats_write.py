@@ -78,9 +78,9 @@ def _body(texts: list[tuple[str, Passage]], where: str) -> str:
 
 
 def _type(following: Passage | None, where: str) -> str:
-    """The type of a heading's section stands with the section, which follows it."""
-    found = following.extra.get("type") if following is not None and following.kind == "section" else None
-    return f' sec-type="{attribute(found, where=where)}"' if isinstance(found, str) else ""
+    """The type of a heading's section, which is stored with the section that follows the heading."""
+    section_type = following.extra.get("type") if following is not None and following.kind == "section" else None
+    return f' sec-type="{attribute(section_type, where=where)}"' if isinstance(section_type, str) else ""
 
 
 def _title(extra: Any, where: str) -> str:
@@ -89,7 +89,7 @@ def _title(extra: Any, where: str) -> str:
 
 
 def _paragraphs(text: str, where: str) -> str:
-    """A paragraph a line; text whose blanks a reader of paragraphs would change is preformatted."""
+    """One paragraph per line; text whose white space would not survive as paragraphs is preformatted."""
     lines = text.split("\n")
     if all(_PLAIN.fullmatch(line) for line in lines):
         return "".join(f"<p>{escape(line, where=where)}</p>" for line in lines)

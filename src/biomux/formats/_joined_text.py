@@ -1,4 +1,4 @@
-"""One text out of several parts (sentences, lines, contexts), with the range of each.
+"""Join several parts (sentences, lines, contexts) to one text, with the range of each.
 
 >>> join(["One.", "Two."], " ")
 ('One. Two.', [(0, 4), (5, 9)])
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def join(parts: Iterable[str], between: str) -> tuple[str, list[Range]]:
-    """The parts joined, and where each stands; the range of an empty part is empty."""
-    kept = list(parts)
+    """The joined parts, and the range of each; the range of an empty part is empty."""
+    texts = list(parts)
     ranges: list[Range] = []
-    at = 0
-    for part in kept:
-        ranges.append((at, at + len(part)))
-        at += len(part) + len(between)
-    return between.join(kept), ranges
+    start = 0
+    for part in texts:
+        ranges.append((start, start + len(part)))
+        start += len(part) + len(between)
+    return between.join(texts), ranges
 
 
 def report_label_parts(document: Document, on_loss: Callable[[Loss], None], *, value: bool = False) -> None:
-    """Tells `on_loss` the scores, heads and (unless `value`) numbers of labels, which task tables have no place for."""
+    """Report to `on_loss` the scores, heads and (unless `value`) numbers of labels, which task tables cannot hold."""
     scored = sum(
         label.score is not None or label.head is not None or (label.value is not None and not value)
         for label in document.labels

@@ -1,7 +1,7 @@
 """The objects of a large JSON array, one at a time: a file of any size is read in flat memory.
 
-The array is the whole file, or stands under a key of the top-level object. Its brackets are found by a scan that knows strings
-and escapes; each object between them is parsed on its own, so a broken one does not take the others with it.
+The array is the whole file, or the value of a key of the top-level object. A scan that handles strings and escapes finds its
+brackets; each object between them is parsed separately, so a broken one does not affect the others.
 
 >>> from biomux.formats._source import of_bytes
 >>> list(items(of_bytes("a.json", b'[{"id": 1},\\n {"id": 2}]')))
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 MAX_ITEM = MAX_LINE
-"""Bytes in one object of an array, and in all that stands before or after the array."""
+"""Maximum bytes of one object of an array, and of everything before or after the array."""
 BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 20
-# A whole string, or one sign of structure. A quote alone is a string whose end has not been read yet.
+# A whole string, or one structural character. A quote alone is a string whose end has not been read yet.
 _SIGN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
 
 
@@ -42,17 +42,17 @@ def items(
 ) -> Iterator[tuple[int, Any]]:
     """Each object (or array) in the array, with the number of the line that it begins on.
 
-    With `key`, the file is an object, and the array is that key's value; `beside` is told the object's other fields: those before the array
+    With `key`, the file is an object, and the array is that key's value; `beside` gets the object's other fields: those before the array
     before the first item, those after it when all items have been read. An item that is not valid JSON goes to `on_error`;
-    an array that does not end is raised.
+    an array that does not end raises FormatError.
     """
     with source.open() as stream:
         scan = _Scan(source.name, stream)
         head = scan.up_to_array(key)
         if beside is not None and key is not None:
             beside(_fields(head + b"]}", source.name, 1, without=key))
-        while (found := scan.next_item()) is not None:
-            line, raw = found
+        while (item := scan.next_item()) is not None:
+            line, raw = item
             try:
                 value = loads(raw, f"{source.name}:{line}")
             except FormatError as error:
@@ -71,7 +71,7 @@ def items(
 
 
 def loads(raw: bytes, where: str) -> Any:
-    """JSON to Python; what is not JSON, or not UTF-8, is told with its place."""
+    """Parse JSON; the error for invalid JSON or UTF-8 names the place."""
     import orjson
 
     try:
@@ -82,18 +82,18 @@ def loads(raw: bytes, where: str) -> Any:
 
 
 def _fields(raw: bytes, name: str, line: int, *, without: str | None) -> dict[str, Any]:
-    found = loads(raw, f"{name}:{line}")
-    if not isinstance(found, dict):
-        raise _broken(name, line, "something stands outside the object")
-    return {field: value for field, value in found.items() if field != without}
+    parsed = loads(raw, f"{name}:{line}")
+    if not isinstance(parsed, dict):
+        raise _broken(name, line, "there is something outside the object")
+    return {field: value for field, value in parsed.items() if field != without}
 
 
-def _broken(name: str, line: int, what: str) -> FormatError:
-    return FormatError("BX117", what, where=f"{name}:{line}", hint="repair the file")
+def _broken(name: str, line: int, message: str) -> FormatError:
+    return FormatError("BX117", message, where=f"{name}:{line}", hint="repair the file")
 
 
 class _Scan:
-    """A window over the bytes that moves on from item to item."""
+    """A window over the bytes that moves from item to item."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
         self._name = name
@@ -105,8 +105,8 @@ class _Scan:
         self.line = 1
 
     def up_to_array(self, key: str | None) -> bytes:
-        """Moves behind the opening bracket of the array; gives what stood before it, with the bracket."""
-        wanted = None if key is None else b'"' + key.encode() + b'"'
+        """Move past the opening bracket of the array; returns everything up to and including it."""
+        quoted_key = None if key is None else b'"' + key.encode() + b'"'
         depth, named = 0, False
         position = 0
         while True:
@@ -114,10 +114,10 @@ class _Scan:
                 sign = match[0]
                 if sign == b'"':
                     break
-                if depth == 0 and sign != (b"[" if wanted is None else b"{"):
+                if depth == 0 and sign != (b"[" if quoted_key is None else b"{"):
                     raise self._not_the_array(key)
-                if sign == b"[" and (wanted is None or (depth == 1 and named)):
-                    if wanted is None and self._buffer[: match.start()].strip():
+                if sign == b"[" and (quoted_key is None or (depth == 1 and named)):
+                    if quoted_key is None and self._buffer[: match.start()].strip():
                         raise self._not_the_array(key)
                     head = self._buffer[: match.end()]
                     self._move_to(match.end())
@@ -128,7 +128,7 @@ class _Scan:
                     depth -= 1
                     if depth == 0:
                         raise self._not_the_array(key)
-                named = depth == 1 and sign == wanted
+                named = depth == 1 and sign == quoted_key
                 position = match.end()
             if not self._more():
                 if self._buffer.strip() and depth:
@@ -170,13 +170,13 @@ class _Scan:
             begin = begin - shift if begin >= 0 else -1
 
     def rest(self) -> bytes:
-        """What is left after the array."""
-        left = self._buffer[self._at :]
+        """Everything after the array."""
+        remaining = self._buffer[self._at :]
         while data := self._stream.read(_CHUNK):
-            left += data
-            if len(left) > MAX_ITEM:
+            remaining += data
+            if len(remaining) > MAX_ITEM:
                 raise self._too_long()
-        return left
+        return remaining
 
     def _only_comma(self, until: int) -> None:
         between = self._buffer[self._at : until].strip()
@@ -191,7 +191,7 @@ class _Scan:
         self._at = position
 
     def _more(self) -> bool:
-        """Reads on: as much again as is waiting, so that a long item is scanned a bounded number of times."""
+        """Read more: as much as is buffered, so that a long item is scanned a bounded number of times."""
         waiting = self._buffer[self._at :]
         if len(waiting) > MAX_ITEM:
             raise self._too_long()
@@ -208,12 +208,12 @@ class _Scan:
         )
 
     def _not_the_array(self, key: str | None) -> FormatError:
-        wanted = "a JSON array" if key is None else f"a JSON object with an array under {key!r}"
+        expected = "a JSON array" if key is None else f"a JSON object with an array under {key!r}"
         if not self._buffer.strip():
             return FormatError(
                 "BX113",
-                f"expected {wanted}, but the file is empty",
+                f"expected {expected}, but the file is empty",
                 where=self._name,
                 hint="export or download it again, or leave it out",
             )
-        return FormatError("BX113", f"expected {wanted}", where=self._name, hint="check the file's format")
+        return FormatError("BX113", f"expected {expected}", where=self._name, hint="check the file's format")

@@ -1,4 +1,4 @@
-"""The values of a file of JSON lines, one at a time: what Biomux's own format, doccano and Prodigy share."""
+"""The values of a JSON lines file, one at a time: shared by Biomux's own format, doccano and Prodigy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def values(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, Any]]:
-    """Each line's value with the line's number. Blank lines are passed over; a line that is not JSON goes to `on_error`."""
+    """Each line's value with the line's number. Blank lines are skipped; a line that is not JSON goes to `on_error`."""
     import orjson
 
     loads = orjson.loads
@@ -45,9 +45,9 @@ def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
     try:
         refuse_wide(raw, where)
         decode(raw, where)
-    except FormatError as wrong:
-        return wrong
-    hint = "the file may be cut short" if not raw.endswith(b"\n") else "give one JSON object per line"
+    except FormatError as encoding_error:
+        return encoding_error
+    hint = "the file may be truncated" if not raw.endswith(b"\n") else "give one JSON object per line"
     if rb"\ud" in raw.lower():
-        hint = r"a lone surrogate such as \ud800 is no character; remove it"
+        hint = r"a lone surrogate such as \ud800 is not a character; remove it"
     return FormatError("BX117", f"the line is not valid JSON: {error}", where=where, hint=hint)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 _CHUNK = 1 << 20
-# A whole string, or one sign of structure. A quote alone is a string whose end has not been read yet.
+# A whole string, or one structural character. A quote alone is a string whose end has not been read yet.
 _SIGN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)
 
 
@@ -29,13 +29,13 @@ def members(
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Each member with the number of the line that it begins on.
 
-    A member that is not valid JSON, or whose value is no object, goes to `on_error`; an object that does not end is raised.
+    A member that is not valid JSON, or whose value is not an object, goes to `on_error`; an object that does not end raises FormatError.
     """
     for line, raw in _raw_members(source):
         where = f"{source.name}:{line}"
         try:
-            found = loads(b"{" + raw + b"}", where)
-            for key, value in found.items():
+            parsed = loads(b"{" + raw + b"}", where)
+            for key, value in parsed.items():
                 if not isinstance(value, dict):
                     raise FormatError(
                         "BX113", f"{key!r} must be an object", where=where, hint="check the file's format"
@@ -43,12 +43,12 @@ def members(
         except FormatError as error:
             on_error(error)
             continue
-        for key, value in found.items():
+        for key, value in parsed.items():
             yield line, key, value
 
 
 def _raw_members(source: Source) -> Iterator[tuple[int, bytes]]:
-    """The bytes of members, cut after each object or array that is a value; simple values stay with the next."""
+    """The bytes of members, cut after each object or array that is a value; simple values stay with the next member."""
     with source.open() as stream:
         buffer = stream.read(_CHUNK).removeprefix(BOM)
         if not buffer.lstrip().startswith(b"{"):

@@ -1,4 +1,4 @@
-"""Pairs of texts as JSON objects: the part of `pairs` that is no table."""
+"""Pairs of texts as JSON objects: the part of `pairs` that does not read tables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def is_json(head: bytes) -> bool:
-    """Whether the first sign is that of an object or an array."""
+    """Whether the first character begins an object or an array."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
 
 
 def sniff_json(head: bytes, names: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether the first object has strings under known names of both texts, and is not Biomux's own line."""
+    """Whether the first object has strings under known names for both texts, and is not a line of Biomux's own format."""
     keys = json_records.keys(head)
     strings = {key.lower() for key, is_string in keys.items() if is_string}
     return "biomux" not in keys and all(strings & set(names[role]) for role in ("text", "pair"))
@@ -37,7 +37,7 @@ def read_json(
     *,
     on_error: Callable[[FormatError], None],
 ) -> Iterator[Document]:
-    """A document an object. `asked` names keys by role; others are known by `names`."""
+    """One document per object. `asked` maps roles to keys; the other keys are found by `names`."""
     count = 0
     for number, value in json_records.objects(source, on_error):
         count += 1
@@ -47,15 +47,15 @@ def read_json(
                 raise FormatError(
                     "BX113", "expected a JSON object", where=where, hint="give objects with two texts each"
                 )
-            found = _document(value, asked, names, f"{source.stem}:{count}", where)
+            document = _document(value, asked, names, f"{source.stem}:{count}", where)
         except FormatError as error:
             on_error(error)
             continue
-        yield found
+        yield document
 
 
 def number_of(value: object, where: str) -> float | None:
-    """A finite number, or its digits; None where there is none."""
+    """A finite number, or its digits; None if empty."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
@@ -71,37 +71,39 @@ def number_of(value: object, where: str) -> float | None:
 
 def _document(
     record: dict[str, Any],
-    asked: Mapping[str, str | int | None],
+    requested: Mapping[str, str | int | None],
     names: Mapping[str, tuple[str, ...]],
     default_id: str,
     where: str,
 ) -> Document:
-    keys = {role: _key(record, role, asked.get(role), known, where) for role, known in names.items()}
+    keys = {role: _key(record, role, requested.get(role), known_keys, where) for role, known_keys in names.items()}
     texts = {role: _text(record, keys[role], role, where) for role in ("text", "pair")}
-    held = {role: record[key] for role, key in keys.items() if key is not None}
-    label, score = held.get("label"), held.get("score")
+    values = {role: record[key] for role, key in keys.items() if key is not None}
+    label, score = values.get("label"), values.get("score")
     if label is not None and not isinstance(label, str):
         label = name_of(label, "the label", where)
     number = number_of(score, where)
     labels = (Label(label or "similarity", value=number),) if label or number is not None else ()
-    own = None if held.get("id") is None else name_of(held["id"], "the id", where)
-    taken = set(keys.values())
-    metadata = {key: value for key, value in record.items() if key not in taken and value is not None}
-    return build(where, own or default_id, texts["text"], pair=texts["pair"], labels=labels, metadata=metadata)
+    stated_id = None if values.get("id") is None else name_of(values["id"], "the id", where)
+    used_keys = set(keys.values())
+    metadata = {key: value for key, value in record.items() if key not in used_keys and value is not None}
+    return build(where, stated_id or default_id, texts["text"], pair=texts["pair"], labels=labels, metadata=metadata)
 
 
-def _key(record: dict[str, Any], role: str, asked: str | int | None, known: Iterable[str], where: str) -> str | None:
-    if asked is not None:
-        if str(asked) in record:
-            return str(asked)
+def _key(
+    record: dict[str, Any], role: str, requested: str | int | None, known_keys: Iterable[str], where: str
+) -> str | None:
+    if requested is not None:
+        if str(requested) in record:
+            return str(requested)
         raise FormatError(
             "BX116",
-            f"there is no key {str(asked)!r} among {columns.listed(record)}",
+            f"there is no key {str(requested)!r} among {columns.listed(record)}",
             where=where,
             hint=f"name another for {role!r}",
         )
     lower = {key.lower(): key for key in reversed(list(record))}
-    return next((lower[name] for name in known if name in lower), None)
+    return next((lower[name] for name in known_keys if name in lower), None)
 
 
 def _text(record: dict[str, Any], key: str | None, role: str, where: str) -> str:
@@ -113,7 +115,7 @@ def _text(record: dict[str, Any], key: str | None, role: str, where: str) -> str
             where=where,
             hint=f"name it with --{role}",
         )
-    found = record[key]
-    if not isinstance(found, str):
+    text = record[key]
+    if not isinstance(text, str):
         raise FormatError("BX113", f"the text in {key!r} must be a string", where=where, hint="give a string")
-    return found
+    return text

@@ -1,6 +1,6 @@
-"""Tables of pairs with what heads say about them, a row each: what `pairs-tsv` and `pairs-csv` are written as.
+"""Tables of pairs with the answers of heads, one row each: the output of `pairs-tsv` and `pairs-csv`.
 
-Columns depend on all documents (which heads answered, which metadata there are), so rows wait in a temporary file until the last one is known.
+Columns depend on all documents (which heads answered, which metadata there are), so rows are kept in a temporary file until the last document.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 HOLDS: frozenset[Feature] = frozenset({"labels", "pair"})
 SAID: frozenset[Feature] = frozenset({"spans", "relations", "questions"})
-"""What is said of a document beside its labels: told as lost."""
+"""Annotations of a document other than its labels: reported as lost."""
 FIRST = ("id", "text", "pair")
 IN_MEMORY = 1 << 22
-"""Bytes of rows that wait in memory; more go to a temporary file."""
+"""Maximum bytes of rows in memory; more go to a temporary file."""
 
 
 def pair_table(kind: str, write: Writer) -> Format:
@@ -44,7 +44,7 @@ def pair_table(kind: str, write: Writer) -> Format:
 
 
 def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """Tab-separated, without quoting; signs that do not print are escapes."""
+    """Tab-separated, without quoting; characters that are not printable are escaped."""
     stream.writelines(
         "\t".join(one_line(cell or "") for cell in row).encode("utf-8", "backslashreplace") + b"\n"
         for _, row in _rows(documents, on_loss)
@@ -52,32 +52,32 @@ def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Calla
 
 
 def write_csv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """Comma-separated, quoted where needed; texts as they are."""
+    """Comma-separated, quoted where needed; texts are unchanged."""
     stream.writelines(csv_line(row, document) for document, row in _rows(documents, on_loss))
 
 
 def _rows(documents: Iterable[Document], on_loss: Callable[[Loss], None]) -> Iterator[tuple[str, list[str | None]]]:
-    """The header, then a row a document, each with the document's id."""
-    own: dict[str, None] = {}
-    said: dict[str, None] = {}
+    """The header, then one row per document, each with the document's id."""
+    metadata_columns: dict[str, None] = {}
+    answer_columns: dict[str, None] = {}
     with SpooledTemporaryFile(max_size=IN_MEMORY) as waiting:
         for document in documents:
             answers = _answers(document, on_loss)
-            kept = _kept(document, answers, on_loss)
-            own.update(dict.fromkeys(kept))
-            said.update(dict.fromkeys(answers))
-            row = [document.id, document.text, document.pair, kept, answers]
+            cells = _kept(document, answers, on_loss)
+            metadata_columns.update(dict.fromkeys(cells))
+            answer_columns.update(dict.fromkeys(answers))
+            row = [document.id, document.text, document.pair, cells, answers]
             waiting.write(json.dumps(row).encode() + b"\n")
-        own = {name: None for name in own if name not in said}
-        yield "", [*FIRST, *own, *said]
+        metadata_columns = {name: None for name in metadata_columns if name not in answer_columns}
+        yield "", [*FIRST, *metadata_columns, *answer_columns]
         waiting.seek(0)
         for line in waiting:
-            name, text, pair, kept, answers = json.loads(line)
-            yield name, [name, text, pair, *map(kept.get, own), *map(answers.get, said)]
+            name, text, pair, cells, answers = json.loads(line)
+            yield name, [name, text, pair, *map(cells.get, metadata_columns), *map(answers.get, answer_columns)]
 
 
 def _answers(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, str]:
-    """Column → cell of each label: under `label` or, of a number, its name; a head's under the head's name, its score beside it."""
+    """Column → cell of each label: under `label` or, for a number, its name; a head's answer is under the head's name, with its score."""
     if document.pair is None:
         raise FormatError(
             "BX120", "pairs need a second text", where=f"document {document.id!r}", hint="write to jsonl instead"
@@ -93,22 +93,22 @@ def _answers(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, s
         cells.setdefault(name, []).append(_cell(label))
         if label.score is not None:
             cells.setdefault(f"{name}_score", []).append(f"{label.score:.4f}")
-    return {name: "; ".join(found) for name, found in cells.items()}
+    return {name: "; ".join(parts) for name, parts in cells.items()}
 
 
 def _cell(label: Label) -> str:
     return label.name if label.value is None else f"{label.value:.4f}"
 
 
-def _kept(document: Document, taken: Iterable[str], on_loss: Callable[[Loss], None]) -> dict[str, str]:
-    """The metadata that a cell can hold, but none that has the name of a column."""
-    kept = {
+def _kept(document: Document, used_names: Iterable[str], on_loss: Callable[[Loss], None]) -> dict[str, str]:
+    """The metadata that a cell can hold, except those with the name of a column."""
+    cells = {
         name: str(value)
         for name, value in document.metadata.items()
-        if isinstance(value, str | int | float) and name not in (*FIRST, *taken)
+        if isinstance(value, str | int | float) and name not in (*FIRST, *used_names)
     }
-    lost = document.metadata.keys() - kept.keys()
+    lost = document.metadata.keys() - cells.keys()
     if lost:
         detail = f"not text, or the name of a column: {', '.join(sorted(map(str, lost))[:5])}"
         on_loss(Loss(document.id, "metadata", len(lost), detail))
-    return kept
+    return cells

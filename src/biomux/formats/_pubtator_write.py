@@ -35,53 +35,64 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
         try:
             stream.write(f"{block}\n\n".encode())
         except UnicodeEncodeError:
-            raise _refused(document, "the document has half a surrogate pair, which UTF-8 cannot hold") from None
+            raise _refused(
+                document, "the document has half of a surrogate pair, which UTF-8 cannot represent"
+            ) from None
 
 
 def text_of(title: str, abstract: str) -> str:
-    """The text over which offsets run."""
+    """The text that offsets refer to."""
     return f"{title} {abstract}" if abstract else title
 
 
 def is_half_mention(columns: list[str]) -> bool:
-    """Whether a line that is no mention, without its first column, is rather a damaged one than a relation.
+    """Whether a line that is not a mention, without its first column, is a damaged mention rather than a relation.
 
-    No relation is called by a number. Its first concept may be one (a gene's), but then two columns follow at most.
+    The type of a relation is never a number. Its first concept may be one (a gene's), but then at most two columns follow.
     """
     return bool(INTEGER.fullmatch(columns[0])) or (len(columns) > 4 and bool(INTEGER.fullmatch(columns[1])))
 
 
 def identifiers_of(raw: str, *, composite: bool) -> tuple[str, ...]:
-    """The identifiers of a column; `composite` if a further column names the parts of the mention."""
+    """The identifiers in a column; `composite` if another column names the parts of the mention."""
     if raw.isalnum():
         return (raw,)
-    found: list[str] = []
+    pieces: list[str] = []
     for piece in re.split("[,;]", raw):
-        found += piece.split("|") if composite or not _VARIANT.search(piece) else [piece]
-    return tuple(stripped for piece in found if (stripped := piece.strip()) not in _NONE)
+        pieces += piece.split("|") if composite or not _VARIANT.search(piece) else [piece]
+    return tuple(stripped for piece in pieces if (stripped := piece.strip()) not in _NONE)
 
 
 def _text_lines(document: Document, on_loss: Callable[[Loss], None]) -> list[str]:
     name = document.id
     if not name or "|" in name or _COLUMN.search(name) or name != name.strip() or name.startswith("\ufeff"):
-        raise _refused(document, "the id is empty, or has a vertical bar, a TAB, a line end or a blank at an end")
+        raise _refused(
+            document, "the id is empty, contains a vertical bar, tab or line break, or begins or ends with white space"
+        )
     text = document.text.translate(_BREAKS)
     split = _end_of_title(document)
     title, abstract = text[:split], text[split + 1 :]
     changed = text_of(title, abstract)
     if changed != document.text:
-        on_loss(Loss(name, "text breaks", detail="TABs and line ends became blanks"))
+        on_loss(Loss(name, "text breaks", detail="tabs and line breaks became spaces"))
     expected: list[tuple[int, int, str, dict[str, object]]] = [(0, len(title), "title", {})]
     if abstract:
         expected.append((len(title) + 1, len(changed), "abstract", {}))
-    given = [(passage.start, passage.end, passage.kind, dict(passage.extra)) for passage in document.passages]
-    if given and given != expected:
-        on_loss(Loss(name, "passages", len(given), "only a title and an abstract with one character between are held"))
+    passages = [(passage.start, passage.end, passage.kind, dict(passage.extra)) for passage in document.passages]
+    if passages and passages != expected:
+        on_loss(
+            Loss(
+                name,
+                "passages",
+                len(passages),
+                "only a title and an abstract with one character between them can be written",
+            )
+        )
     return [f"{name}|t|{title}", f"{name}|a|{abstract}"]
 
 
 def _end_of_title(document: Document) -> int:
-    """Where to part the text: behind its first passage if that is a title, and a blank and more text follow; else at its end."""
+    """Where to split the text: after its first passage if that is a title, followed by white space and more text; else at its end."""
     size = len(document.text)
     first = document.passages[0] if document.passages else None
     if first is None or first.kind != "title" or first.start or first.end + 1 >= size:
@@ -109,16 +120,16 @@ def _identifier_columns(document: Document, span: Span, on_loss: Callable[[Loss]
     if parts is not None and not composite:
         on_loss(Loss(document.id, "span extra", detail="parts"))
     raw = ",".join(span.identifiers) or "-"
-    kept = span.extra.get("identifiers")
-    if kept is not None:
-        usable = isinstance(kept, str) and kept != "" and not _COLUMN.search(kept) and kept != raw
-        if usable and identifiers_of(kept, composite=composite) == span.identifiers:
-            raw = kept
+    stated = span.extra.get("identifiers")
+    if stated is not None:
+        usable = isinstance(stated, str) and stated != "" and not _COLUMN.search(stated) and stated != raw
+        if usable and identifiers_of(stated, composite=composite) == span.identifiers:
+            raw = stated
         else:
             on_loss(Loss(document.id, "span extra", detail="identifiers"))
     _check_column(document, raw, "identifier")
     if identifiers_of(raw, composite=composite) != span.identifiers:
-        on_loss(Loss(document.id, "identifiers", detail=f"{raw} reads back otherwise"))
+        on_loss(Loss(document.id, "identifiers", detail=f"{raw} would be read back differently"))
         on_loss(Loss(document.id, "span extra", detail="identifiers"))
     return f"{raw}\t{parts}" if composite else raw
 
@@ -126,14 +137,22 @@ def _identifier_columns(document: Document, span: Span, on_loss: Callable[[Loss]
 def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]:
     rows = []
     concepts = {span.id: span.identifiers for span in document.spans if span.id is not None}
-    for given in document.relations:
-        relation = _between_concepts(given, concepts)
-        if relation is not given:
-            on_loss(Loss(document.id, "relation arguments", detail=f"{given.type}: mentions became their identifiers"))
+    for original in document.relations:
+        relation = _between_concepts(original, concepts)
+        if relation is not original:
+            on_loss(
+                Loss(
+                    document.id,
+                    "relation arguments",
+                    detail=f"{original.type}: mentions were replaced by their identifiers",
+                )
+            )
         if len(relation.arguments) not in (1, 2) or any(argument.kind != "concept" for argument in relation.arguments):
             on_loss(
                 Loss(
-                    document.id, "relations", detail=f"{relation.type}: only relations of one or two concepts are held"
+                    document.id,
+                    "relations",
+                    detail=f"{relation.type}: only relations of one or two concepts can be written",
                 )
             )
             continue
@@ -141,7 +160,7 @@ def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]
         for column in columns:
             _check_column(document, column, "relation's type or argument")
         if is_half_mention(columns):
-            raise _refused(document, f"the relation {relation.type!r} would read as a mention")
+            raise _refused(document, f"the relation {relation.type!r} would be read as a mention")
         novelty = relation.extra.get("novelty")
         if (
             isinstance(novelty, str)
@@ -156,11 +175,13 @@ def _relations(document: Document, on_loss: Callable[[Loss], None]) -> list[str]
 
 
 def _between_concepts(relation: Relation, concepts: Mapping[str, tuple[str, ...]]) -> Relation:
-    """A relation of mentions that have one identifier each, as one of concepts; any other as it is."""
-    found = [concepts.get(one.target, ()) if one.kind == "span" else () for one in relation.arguments]
-    if len(found) != 2 or any(len(identifiers) != 1 for identifiers in found):
+    """A relation between mentions with one identifier each, as a relation between concepts; others unchanged."""
+    targets = [concepts.get(argument.target, ()) if argument.kind == "span" else () for argument in relation.arguments]
+    if len(targets) != 2 or any(len(identifiers) != 1 for identifiers in targets):
         return relation
-    arguments = tuple(Argument(role, identifiers[0], "concept") for role, identifiers in zip(ROLES, found, strict=True))
+    arguments = tuple(
+        Argument(role, identifiers[0], "concept") for role, identifiers in zip(ROLES, targets, strict=True)
+    )
     return replace(relation, arguments=arguments)
 
 
@@ -177,15 +198,15 @@ def _report_relation(document: Document, relation: Relation, novel: bool, on_los
             on_loss(Loss(document.id, f"relation {part}", detail=relation.type))
 
 
-def _check_column(document: Document, value: str, what: str) -> None:
+def _check_column(document: Document, value: str, column: str) -> None:
     if not value or _COLUMN.search(value):
-        raise _refused(document, f"the {what} {value!r} is empty, or has a TAB or a line end")
+        raise _refused(document, f"the {column} {value!r} is empty, or contains a tab or line break")
 
 
-def _refused(document: Document, why: str) -> FormatError:
+def _refused(document: Document, reason: str) -> FormatError:
     return FormatError(
         "BX120",
-        f"PubTator cannot hold this document: {why}",
+        f"PubTator cannot hold this document: {reason}",
         where=f"document {document.id!r}",
         hint="rename it, or write to another format, such as Biomux's JSON lines",
     )

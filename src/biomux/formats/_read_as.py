@@ -1,4 +1,4 @@
-"""How the sources of a command are read: in which format, with which options of it. What every command that reads files shares."""
+"""How the sources of a command are read: the format and its options. Shared by every command that reads files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from biomux.formats import Format, Source
 
 HINT_BYTES = 1 << 16
-"""Of a file of plain text, so much is looked at to tell whether its lines are documents."""
+"""How much of a plain text file is examined to tell whether its lines are documents."""
 _NAMES = ("text", "id")
 
 
 @dataclass
 class ReadAs:
-    """A format, or None to recognise each source's by itself; and options, as they were typed.
+    """A format, or None to recognise that of each source; and options, as they were typed.
 
-    `on_hint` is told, once, what another format would make of a source.
+    `on_hint` gets, once, a hint that another format may suit a source better.
     """
 
     format: str | None = None
@@ -34,53 +34,55 @@ class ReadAs:
     _hinted: bool = False
 
     def format_of(self, source: Source) -> Format:
-        """The format of a source. If columns are named, one that has columns."""
+        """The format of a source; if columns are named, a format with columns."""
         if self.format:
             return formats.get(self.format)
-        asked = [name for name in _NAMES if name in self.options]
+        requested = [name for name in _NAMES if name in self.options]
         try:
-            found = formats.guess(source)
+            chosen = formats.guess(source)
         except FormatError:
-            if named := _with_columns(source) if asked else None:
+            if named := _with_columns(source) if requested else None:
                 return named
             raise
-        if any(name not in option_names(found) for name in asked):
-            found = _with_columns(source) or found
-        if found.name == "text" and "by" not in self.options:
+        if any(name not in option_names(chosen) for name in requested):
+            chosen = _with_columns(source) or chosen
+        if chosen.name == "text" and "by" not in self.options:
             self._hint(source)
-        return found
+        return chosen
 
     def options_of(self, found: Format, *, alone: bool = True) -> dict[str, object]:
-        """The options as the format's reader takes them; one that it does not have is an error if the source stands `alone`."""
+        """The options as the format's reader expects them; one that it does not have is an error if the source is the only one (`alone`)."""
         names = option_names(found)
-        given = {name: value for name, value in self.options.items() if alone or name in names}
-        options = _values(found, given)
+        relevant = {name: value for name, value in self.options.items() if alone or name in names}
+        options = _values(found, relevant)
         self._taken.update(options)
         return options
 
     def taken(self) -> list[str]:
-        """The options that a format that was read has."""
+        """The options that were used by at least one format."""
         return sorted(self._taken)
 
     def take(self, names: Iterable[str]) -> None:
-        """Count options as taken: by another process that read with them."""
+        """Count options as used, by another process that read with them."""
         self._taken.update(names)
 
     def not_taken(self) -> str | None:
-        """An option that no format that was read has."""
+        """An option that no format used; None if there is none."""
         return min(self.options.keys() - self._taken, default=None)
 
     def must_be_taken(self) -> None:
-        """An error if there is such an option."""
-        if idle := self.not_taken():
-            raise UsageError("BX001", f"none of the formats that were read has an option {idle!r}", hint="leave it out")
+        """Raise an error if there is such an option."""
+        if unused := self.not_taken():
+            raise UsageError(
+                "BX001", f"none of the formats that were read has an option {unused!r}", hint="leave it out"
+            )
 
     def read(self, where: str) -> Iterator[Document]:
-        """The documents behind a path, as `formats.read` gives them."""
+        """The documents of a path, as `formats.read` returns them."""
         stems = formats.UniqueStems([where])
         for source in map(stems.of, formats.sources(where, unique_members=True)):
-            found = self.format_of(source)
-            yield from found.read(source, on_error=formats.stop, **self.options_of(found, alone=False))
+            chosen = self.format_of(source)
+            yield from chosen.read(source, on_error=formats.stop, **self.options_of(chosen, alone=False))
 
     def _hint(self, source: Source) -> None:
         from biomux.formats.text_lines import look_like_documents
@@ -91,8 +93,8 @@ class ReadAs:
         if count:
             self._hinted = True
             self.on_hint(
-                f"{source.name} is read as one document, though its lines look like a document each: "
-                "--from lines reads them so"
+                f"{source.name} is read as one document, but each of its lines looks like a document: "
+                "--from lines reads one document per line"
             )
 
 
@@ -106,7 +108,7 @@ def option_pairs(options: list[str] | None) -> dict[str, str]:
 
 
 def option_names(found: Format) -> dict[str, str]:
-    """The options of a format's reader → what kinds of values they take."""
+    """The options of a format's reader → the types of their values."""
     parameters = inspect.signature(found.read).parameters.items()
     return {
         name: str(parameter.annotation)
@@ -115,14 +117,14 @@ def option_names(found: Format) -> dict[str, str]:
     }
 
 
-def _values(found: Format, options: Mapping[str, str]) -> dict[str, object]:
-    """Numbers, true and false where the reader says so, else text."""
-    names = option_names(found)
+def _values(format_: Format, options: Mapping[str, str]) -> dict[str, object]:
+    """Convert to numbers, true or false where the reader expects it; else text."""
+    names = option_names(format_)
     values: dict[str, object] = {}
     for name, value in options.items():
         if name not in names:
             hint = did_you_mean(name, names) if names else "it has no options"
-            raise UsageError("BX001", f"format {found.name!r} has no option {name!r}", hint=hint)
+            raise UsageError("BX001", f"format {format_.name!r} has no option {name!r}", hint=hint)
         kinds = names[name]
         if "bool" in kinds and value in ("true", "false"):
             values[name] = value == "true"
@@ -136,7 +138,7 @@ def _values(found: Format, options: Mapping[str, str]) -> dict[str, object]:
 
 
 def _with_columns(source: Source) -> Format | None:
-    """The format with named columns that a source can be: JSON by its first sign, tables by their suffix, or by their first line."""
+    """The format with named columns that a source may have: JSON by its first character, tables by their suffix or first line."""
     head = source.head()
     name = source.plain_name.lower()
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"["):

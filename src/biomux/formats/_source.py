@@ -1,4 +1,4 @@
-"""Where bytes come from and go to: files, folders, globs, archives, standard input; gzip is transparent both ways."""
+"""Input and output of bytes: files, folders, globs, archives, standard input; gzip is transparent in both directions."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes in one line: the longest record of a line-based format that is read."""
+"""Maximum bytes of one line: the longest record of a line-based format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read, by whatever way its bytes come.
+    """A file to read, wherever its bytes come from.
 
-    `name` is what messages call it; an archive's member is `archive!member`. `open` gives the bytes from their beginning,
-    decompressed, each time it is called (a pipe only until it has been read); who opens also closes. `companion` finds a file beside it (brat's `.ann`,
-    ChemProt's entities); both spellings, plain and `.gz`, are tried.
+    `name` is its name in messages; an archive's member is `archive!member`. `open` returns the decompressed bytes from the beginning
+    each time it is called (for a pipe, only until it has been read); the caller closes them. `companion` finds a file beside it (brat's `.ann`,
+    ChemProt's entities), plain or with `.gz`.
     """
 
     name: str
     open: Callable[[], BinaryIO]
     companion: Callable[[str], Source | None]
     size: int | None = None
-    """Bytes as stored (compressed), where known: for progress."""
+    """Bytes as stored (compressed), if known: for progress."""
     called: str | None = None
-    """A stem that is not that of the name."""
+    """A stem other than that of the name."""
 
     @property
     def plain_name(self) -> str:
@@ -55,7 +55,7 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The plain name without its suffix, unless it is `called` otherwise: the id of a document whose format has none."""
+        """`called`, or else the plain name without its suffix: the id of a document whose format has none."""
         return self.called or PurePosixPath(self.plain_name).stem or "document"
 
     def head(self, size: int = 4096) -> bytes:
@@ -77,7 +77,7 @@ def of_path(path: Path) -> Source:
 
 
 def of_bytes(name: str, data: bytes) -> Source:
-    """Bytes in memory; gzip is recognised here too."""
+    """Bytes in memory, which may be gzipped."""
     return Source(name, lambda: _checked(name, io.BytesIO(data)), lambda _: None, len(data))
 
 
@@ -87,14 +87,14 @@ def of_stdin() -> Source:
 
 
 def _of_pipe(name: str, take: Callable[[], BinaryIO]) -> Source:
-    """Bytes that come only once. The first are kept, so that the format can be recognised before the rest is read, once."""
-    kept: list[tuple[bytes, BinaryIO]] = []
+    """Bytes that can be read only once. The first are kept, so that the format can be recognised before the rest is read."""
+    opened: list[tuple[bytes, BinaryIO]] = []
 
     def open_pipe() -> BinaryIO:
-        if not kept:
+        if not opened:
             stream = take()
-            kept.append((_first_bytes(stream), stream))
-        first, stream = kept[0]
+            opened.append((_first_bytes(stream), stream))
+        first, stream = opened[0]
         replay = _Replay(first, stream)
         raw: io.RawIOBase = _Unzipped(name, io.BufferedReader(replay)) if first.startswith(GZIP_MAGIC) else replay
         return io.BufferedReader(raw, 1 << 16)
@@ -111,7 +111,7 @@ def sources(
 ) -> Iterator[Source]:
     """Every file behind a path: the file itself, a folder's files at any depth, a glob's matches, an archive's members.
 
-    Files come in sorted order; `biomux.formats._walk` says which are passed over. A readme or licence among data is told to
+    Files are in sorted order; `biomux.formats._walk` says which are skipped. A readme or licence among data is reported to
     `on_left_out`, a folder or link that cannot be read to `on_unread`. A file or member that cannot be read is a source that cannot be
     opened. Pipes ("-" and the shell's `<(...)`) are streamed. With `unique_members`, no two members of an archive have the same stem.
     """
@@ -123,7 +123,7 @@ def sources(
 
 
 def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
-    """The paths of `sources`: archives as themselves, standard input left out."""
+    """The paths of `sources`: an archive is one path, and standard input is left out."""
     text = str(where)
     path = Path(text)
     if where == "-":
@@ -151,7 +151,7 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
             error = why_not_a_file(Path(name))
             if error is None:
                 names[name] = None
-            elif not os.path.isdir(name):  # noqa: PTH112  # a glob's folders are not asked for, and here nothing is raised
+            elif not os.path.isdir(name):  # noqa: PTH112  # folders that a glob matches are skipped; this never raises
                 on_unread(error)
         yield from map(Path, listed_files(names, on_left_out=on_left_out))
     else:
@@ -159,7 +159,7 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
 
 
 def stored_size(path: Path) -> int:
-    """Bytes of a file as stored; 0 where the system does not say."""
+    """Bytes of a file as stored; 0 if the system does not say."""
     try:
         return path.stat().st_size
     except OSError:
@@ -167,36 +167,36 @@ def stored_size(path: Path) -> int:
 
 
 def of_source(error: Exception, source: Source) -> FormatError | DocumentError | UnreadableError:
-    """What is told of a source that could not be read to its end. What is wrong with the command itself is raised."""
+    """The error to report for a source that could not be read to its end. Errors of the command itself are raised."""
     if isinstance(error, FormatError | DocumentError | UnreadableError):
         return error
     if isinstance(error, BiomuxError) and error.code != "BX003":
         raise error
     if isinstance(error, BiomuxError):  # one file of a format whose reader is not installed
         return FormatError(error.code, error.message, where=source.name, hint=error.hint)
-    told = FormatError(
+    report = FormatError(
         "BX113",
         f"cannot read the file: {type(error).__name__}: {error}",
         where=source.name,
         hint="check that the file is what you expect",
     )
-    told.__cause__ = error
-    return told
+    report.__cause__ = error
+    return report
 
 
 def is_archive(path: Path) -> bool:
-    """Whether `sources` looks inside: a zip or tar file, by its name."""
+    """Whether it is a zip or tar file, by its name; `sources` reads its members."""
     return path.name.endswith(SUFFIXES)
 
 
 def position(stream: BinaryIO) -> int:
-    """Stored bytes (of gzip: compressed ones) taken so far from what a file's `Source.open` gave; for progress."""
+    """Stored bytes (compressed, for gzip) read so far from the stream of a file's `Source.open`; for progress."""
     raw = getattr(stream, "raw", None)
     return raw.stored() if isinstance(raw, _Unzipped) else stream.tell()
 
 
 def lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Each line with its number, without its line end (LF or CR LF); strict UTF-8, a leading byte-order mark dropped.
+    """Each line with its number, without its line break (LF or CR LF); strict UTF-8, without a leading byte-order mark.
 
     Only LF ends a line: form feeds, U+2028 and the like are ordinary characters.
     """
@@ -206,24 +206,24 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
             refuse_wide(block, source.name)
         raw = block.removeprefix(b"\xef\xbb\xbf") if number == 0 else block
         try:
-            found = raw.removesuffix(b"\n").decode("utf-8").split("\n")
+            block_lines = raw.removesuffix(b"\n").decode("utf-8").split("\n")
         except UnicodeDecodeError:
             for line in raw.removesuffix(b"\n").split(b"\n"):
                 number += 1
                 yield number, decode(line.removesuffix(b"\r"), f"{source.name}:{number}")
             continue
         if b"\r" in raw:
-            found = [line.removesuffix("\r") for line in found]
-        yield from enumerate(found, number + 1)
-        number += len(found)
+            block_lines = [line.removesuffix("\r") for line in block_lines]
+        yield from enumerate(block_lines, number + 1)
+        number += len(block_lines)
 
 
 def _whole_lines(source: Source) -> Iterator[bytes]:
-    """The bytes in blocks that end with a line: decoding a block costs far less than decoding each line."""
+    """The bytes in blocks of whole lines: decoding a block is much faster than decoding each line."""
     with source.open() as stream:
         waiting: list[bytes] = []
         size = ended = 0
-        take = getattr(stream, "read1", stream.read)  # of a pipe, what is there already
+        take = getattr(stream, "read1", stream.read)  # for a pipe, what is available already
         while data := take(1 << 16):
             end = data.rfind(b"\n") + 1
             size += data.find(b"\n") if end else len(data)
@@ -243,7 +243,7 @@ def _whole_lines(source: Source) -> Iterator[bytes]:
 
 
 def decode(raw: bytes, where: str) -> str:
-    """UTF-8 to text, with an error that says where it is not."""
+    """Decode UTF-8; the error names the place of the first invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -259,8 +259,8 @@ def decode(raw: bytes, where: str) -> str:
 def must_be_new(path: Path, *, overwrite: bool, folder: bool = False, ours: Sequence[str] = ()) -> None:
     """Refuse an output, a file or a `folder`, that already exists, unless it may be overwritten. A device or pipe may always be written to.
 
-    A folder is overwritten only if the name of every file in it, below the folder, matches one of the patterns `ours`: those of an output of the
-    same kind. Then nothing that we did not write can be lost.
+    A folder is overwritten only if the path of every file in it matches one of the patterns `ours`, those of an output of the same kind,
+    so that nothing is lost that we did not write.
     """
     if not path.is_dir() and not path.is_file():
         return
@@ -281,10 +281,10 @@ def _exists(path: Path, message: str, *, hint: str) -> UsageError:
 
 @contextmanager
 def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
-    """A file to write, gzipped if its name ends in `.gz`; it appears under its name only when whole.
+    """A file to write, gzipped if its name ends in `.gz`; it appears under its name only when complete.
 
-    The same documents give the same bytes: gzip carries neither name nor time. A link stays a link, and what it points at is
-    replaced. A device or pipe (/dev/null) is written as it is: it must not be replaced by a file.
+    The same documents give the same bytes: gzip stores neither name nor time. A link stays a link, and its target is
+    replaced. A device or pipe (/dev/null) is written directly: it must not be replaced by a file.
     """
     _parent_must_exist(path)
     if path.is_dir():
@@ -307,7 +307,7 @@ def target(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
 
 @contextmanager
 def folder_target(path: Path, *, overwrite: bool = False, ours: Sequence[str] = ()) -> Iterator[Path]:
-    """A folder to fill; it appears under its name, with the folders above it, only when whole. One that exists is refused, or replaced as `must_be_new` says."""
+    """A folder to fill; it appears under its name, with its parent folders, only when complete. An existing folder is refused, or replaced as `must_be_new` says."""
     must_be_new(path, overwrite=overwrite, folder=True, ours=ours)
     try:
         with whole_folder(path) as scratch:
@@ -353,11 +353,11 @@ def _member_sources(path: Path, on_left_out: LeftOut | None, unique: bool) -> It
 
 
 def _of_member(path: Path, archive: Archive, name: str) -> Source:
-    def companion(other: str) -> Source | None:
+    def companion(wanted_name: str) -> Source | None:
         folder, slash, _ = name.rpartition("/")
-        beside = f"{folder}{slash}{other}"
-        found = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive]
-        return _of_member(path, archive, found[0]) if found else None
+        beside = f"{folder}{slash}{wanted_name}"
+        present = [candidate for candidate in (beside, f"{beside}.gz") if candidate in archive]
+        return _of_member(path, archive, present[0]) if present else None
 
     full_name = f"{path}!{name}"
     try:
@@ -367,7 +367,7 @@ def _of_member(path: Path, archive: Archive, name: str) -> Source:
 
 
 def _refuse(error: BiomuxError) -> BinaryIO:
-    """What opening a member that is damaged does: the members after it can still be read."""
+    """Raise the error of a damaged member when it is opened, so that the members after it can still be read."""
     raise error
 
 
@@ -379,18 +379,18 @@ def _open_file(path: Path) -> BinaryIO:
 
 
 class _File(io.FileIO):
-    """A file whose failures in the middle are errors of its own, whatever reads it."""
+    """A file whose read errors are UnreadableError, whatever reads it."""
 
     def readinto(self, buffer: Any, /) -> int | None:
-        with self._telling():
+        with self._read_errors():
             return super().readinto(buffer)
 
     def readall(self) -> bytes:
-        with self._telling():
+        with self._read_errors():
             return super().readall()
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _read_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -398,7 +398,7 @@ class _File(io.FileIO):
 
 
 def _checked(name: str, raw: BinaryIO) -> BinaryIO:
-    """The stream itself, or, if it is gzip, its content with damage told as FormatError."""
+    """The stream itself, or, if it is gzip, its content; damage raises FormatError."""
     try:
         magic = raw.read(2)
         raw.seek(0)
@@ -438,7 +438,7 @@ class _Unzipped(io.RawIOBase):
 
 
 class _Replay(io.RawIOBase):
-    """Bytes already taken from a stream, then the rest of it. The stream is closed at its end only, so it can be replayed before."""
+    """Bytes already read from a stream, then the rest of it. The stream is closed only at its end, so it can be replayed before."""
 
     def __init__(self, kept: bytes, stream: BinaryIO) -> None:
         self._kept = memoryview(kept)
@@ -459,7 +459,7 @@ class _Replay(io.RawIOBase):
 
 
 def _first_bytes(stream: BinaryIO) -> bytes:
-    """Enough to recognise a format without waiting for more than that; more of gzip, which is read in large blocks."""
+    """Enough bytes to recognise a format, without waiting for more; more for gzip, which is read in large blocks."""
     first = bytearray()
     while len(first) < (1 << 20 if first.startswith(GZIP_MAGIC) else 4096):
         data: bytes = stream.read1(1 << 16)  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
-"""Tables with a text a row: what reading CSV and TSV have in common.
+"""Tables with one text per row: shared by the readers of CSV and TSV.
 
-Rows are taken apart by Python's `csv` module. In CSV a cell may be quoted, as RFC 4180 says; in TSV only where the header is.
+Rows are split by Python's `csv` module. In CSV a cell may be quoted, as in RFC 4180; in TSV only if the header is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read(
     delimiter: str,
     quotes: bool,
 ) -> Iterator[Document]:
-    """A document a row. Columns are named by the first row; by their numbers, from 1 on, where `text` is a number that is no column's name."""
+    """One document per row. The first row names the columns, unless `text` is a number that is not a column's name: then columns are numbered from 1."""
     header: list[str] | None = None
     for number, row in csv_rows(source, on_error=on_error, delimiter=delimiter, quotes=quotes):
         where = f"{source.name}:{number}"
@@ -46,17 +46,17 @@ def read(
                 continue  # else the columns have numbers, and the first row is data
         try:
             record = _record(header, row, where)
-            found = columns.document(
+            document = columns.document(
                 record, default=f"{source.stem}:{number}", where=where, text=text, id=id, what="column"
             )
         except FormatError as error:
             on_error(error)
             continue
-        yield found
+        yield document
 
 
 def header_of(head: bytes, *, delimiter: str | None = None) -> list[str]:
-    """The cells of the first row, as far as it is among the first bytes."""
+    """The cells of the first row, as far as the first bytes contain it."""
     line = _first_line(head)
     if line is None:
         return []
@@ -64,13 +64,13 @@ def header_of(head: bytes, *, delimiter: str | None = None) -> list[str]:
 
 
 def delimiter_of(head: bytes) -> str:
-    """The delimiter that the first line has most of, outside quotes."""
+    """The most frequent delimiter in the first line, outside quotes."""
     line = _QUOTED.sub("", _first_line(head) or "")
     return max(DELIMITERS, key=line.count)
 
 
 def header_is_quoted(head: bytes) -> bool:
-    """Whether every cell of the first row stands in quotes, as R writes tables."""
+    """Whether every cell of the first row is in quotes, as R writes tables."""
     line = _first_line(head) or ""
     return line.startswith('"') and line.endswith('"') and len(line) > 1
 
@@ -82,14 +82,14 @@ def _first_line(head: bytes) -> str | None:
 
 def _header(row: list[str], text: str | None) -> list[str]:
     names = _named(row)
-    asked = [name.strip() for name in (text or "").split(",")]
-    if all(name.isdecimal() for name in asked) and not set(asked) & set(names):
+    requested = [name.strip() for name in (text or "").split(",")]
+    if all(name.isdecimal() for name in requested) and not set(requested) & set(names):
         return [str(number) for number in range(1, len(row) + 1)]
     return names
 
 
 def _named(row: list[str]) -> list[str]:
-    """Names of columns; one that is empty or comes twice gets the column's number."""
+    """Names of columns; the column's number is added to a name that is empty or repeated."""
     names: list[str] = []
     for number, cell in enumerate(row, 1):
         name = cell.strip()

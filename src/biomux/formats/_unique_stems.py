@@ -1,6 +1,6 @@
-"""What documents are called by that have no id of their own: the stem of their file; where two files have the same, their path.
+"""Ids of documents without one: the stem of their file, or its path if two files have the same stem.
 
-Of a folder with `a/1.txt`, `b/1.txt` and `b/2.txt`, the documents are `a/1`, `b/1` and `2`.
+In a folder with `a/1.txt`, `b/1.txt` and `b/2.txt`, the documents are `a/1`, `b/1` and `2`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class UniqueStems:
-    """Gives the sources of a command stems that no other source of it has. `wheres` are the paths that the command was given."""
+    """Gives each source of a command a unique stem. `wheres` are the paths that the command was given."""
 
     def __init__(self, wheres: Sequence[str | Path]) -> None:
         self._wheres = [str(where) for where in wheres if str(where) not in ("-", "")]
         self._names: dict[str, str] | None = None
 
     def of(self, source: Source) -> Source:
-        """The source, with the stem that it gets."""
+        """The source with its unique stem."""
         if "!" in source.name or source.size is None:
             return source
         if self._names is None:
@@ -38,20 +38,21 @@ class UniqueStems:
         return source if name is None else replace(source, called=name)
 
     def _files(self) -> list[tuple[str, str]]:
-        """Every file: its path below what was asked for, and its whole path."""
+        """Every file: its path relative to the given folder, and its whole path."""
         single = [where for where in self._wheres if Path(where).is_file()]
-        parents = [os.path.dirname(where) for where in single]  # noqa: PTH120  # keeps the path as it was given
-        shared = os.path.commonpath(parents) if parents and len({os.path.isabs(one) for one in parents}) == 1 else ""  # noqa: PTH117
-        found: list[tuple[str, str]] = []
+        parents = [os.path.dirname(where) for where in single]  # noqa: PTH120  # keeps the path as given
+        absolute = {os.path.isabs(parent) for parent in parents}  # noqa: PTH117
+        shared = os.path.commonpath(parents) if len(absolute) == 1 else ""
+        pairs: list[tuple[str, str]] = []
         for where in self._wheres:
             root = shared if where in single else _root(where)
             paths = [path for path in files(where, on_unread=ignore_unread) if not is_archive(path)]
-            found += [(Path(os.path.relpath(path, root or ".")).as_posix(), str(path)) for path in paths]
-        return found
+            pairs += [(Path(os.path.relpath(path, root or ".")).as_posix(), str(path)) for path in paths]
+        return pairs
 
 
 def unique_names(files: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """For each whole path whose file's stem another file has too, a name: its path without suffix, with it, or the whole path.
+    """A name for each whole path whose stem is not unique: its relative path without suffix, with suffix, or the whole path.
 
     >>> unique_names([("a/1.txt", "in/a/1.txt"), ("b/1.txt", "in/b/1.txt"), ("b/2.txt", "in/b/2.txt"), ("b/1.xml", "in/b/1.xml")])
     {'in/a/1.txt': 'a/1', 'in/b/1.txt': 'b/1.txt', 'in/b/1.xml': 'b/1.xml'}
@@ -74,7 +75,7 @@ def _choices(path: str, whole: str) -> tuple[str, str, str, str]:
 
 
 def _root(where: str) -> str:
-    """The folder that the files of a folder or a glob are named from."""
+    """The folder that names of files in a folder or glob are relative to."""
     path = Path(where)
     if path.is_dir():
         return where

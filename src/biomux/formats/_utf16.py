@@ -1,4 +1,4 @@
-"""Offsets that count UTF-16 units, as JavaScript does, made into offsets that count characters."""
+"""Convert offsets in UTF-16 units, as JavaScript counts, to offsets in characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FromUtf16:
-    """Where each UTF-16 offset of a text lies in characters; None where all characters are one unit."""
+    """The character offset of each UTF-16 offset of a text; `table` is None if every character is one unit."""
 
     table: Mapping[int, int] | None
     size: int

@@ -1,14 +1,14 @@
 """Which files of a folder, a glob or an archive are read, and in which order.
 
-Passed over: hidden files and macOS leftovers; the `.txt` of brat's pairs, which are read from their `.ann`; and files about the others: one
+Skipped: hidden files and macOS leftovers; the `.txt` of brat's pairs, which are read from their `.ann`; and files about the data: those
 called README, LICENSE, LICENCE or COPYING, without suffix or with `.md`, `.rst` or `.txt`, and brat's settings and leftovers (`annotation.conf`,
-`visual.conf` and other `.conf` files, `annotation.log`, `.ann~`). A `.txt` among them is read like any other
-where all other files are `.txt` too: there it may be a document of that name. Files about the others are told to `on_left_out`.
+`visual.conf` and other `.conf` files, `annotation.log`, `.ann~`). Such a `.txt` is read like any other if all other files are `.txt` too: then it
+may be a document of that name. Files about the data are reported to `on_left_out`.
 
-Of files that are named one by one only brat's pairs and settings are passed over.
+Of files that are named one by one, only brat's pairs and settings are skipped.
 
-What should be read and cannot goes to `on_unread`: a folder without permission, a link that points at nothing or at a folder (which is not followed), and what
-is no ordinary file.
+What should be read but cannot be goes to `on_unread`: a folder without permission, a link whose target is missing or a folder (which is not followed), and
+anything that is not a regular file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ABOUT = re.compile(rf"(?:readme|licen[cs]e|copying)(?:\.(?:md|rst|txt))?|{_OF_B
 
 
 class Names(Protocol):
-    """Sorted names, gone through as often as needed."""
+    """Sorted names, which can be iterated over repeatedly."""
 
     def __iter__(self) -> Iterator[str]: ...
 
@@ -42,79 +42,79 @@ class Names(Protocol):
 
 
 def stop_unread(error: UnreadableError) -> None:
-    """The default for `on_unread`: the first that cannot be read ends the walk."""
+    """The default for `on_unread`: stop at the first file or folder that cannot be read."""
     raise error
 
 
 def ignore_unread(error: UnreadableError) -> None:
-    """For one walk of several, when another tells it."""
+    """An `on_unread` for all but one of several walks."""
 
 
 def unreadable(
     where: object, reason: OSError | str, *, hint: str = "check the path and the permissions"
 ) -> UnreadableError:
-    """The error for a file or folder that is there and cannot be read."""
+    """The error for a file or folder that exists but cannot be read."""
     if isinstance(reason, OSError):
         reason = reason.strerror or str(reason)
     return UnreadableError("BX002", f"cannot read: {reason}", where=str(where), hint=hint)
 
 
 def why_not_a_file(path: Path) -> UnreadableError | None:
-    """What is wrong with something that should be a file: None if it is one."""
+    """What is wrong with a path that should be a file; None if it is one."""
     try:
         if path.is_file():
             return None
         if path.is_dir():
             return unreadable(path, "links to folders are not followed", hint="name the folder itself")
         if path.is_symlink() and not path.exists():
-            return unreadable(path, "the link points at nothing", hint="mend or remove it")
+            return unreadable(path, "the target of the link does not exist", hint="repair or remove it")
     except OSError as error:
         return unreadable(path, error)
-    return unreadable(path, "it is no ordinary file", hint="remove it, or name it itself")
+    return unreadable(path, "it is not a regular file", hint="remove it, or give its own path")
 
 
 def folder_files(root: Path, *, on_left_out: LeftOut | None = None, on_unread: Unread = stop_unread) -> Iterator[Path]:
     """A folder's files at any depth, sorted."""
-    others: set[bool] | None = None
+    text_kinds: set[bool] | None = None
     for path in _walk(root, on_unread):
         if _is_about(path.name):
-            others = _others(other.name for other in _walk(root, ignore_unread)) if others is None else others
-            if _describes(path.name, others):
+            text_kinds = _others(file.name for file in _walk(root, ignore_unread)) if text_kinds is None else text_kinds
+            if _describes(path.name, text_kinds):
                 _tell(on_left_out, str(path))
                 continue
         yield path
 
 
 def listed_files(names: Names, *, on_left_out: LeftOut | None = None) -> Iterator[str]:
-    """The same of names that are known beforehand: a glob's matches, an archive's members."""
-    others: set[bool] | None = None
+    """The same for names that are known beforehand: a glob's matches, an archive's members."""
+    text_kinds: set[bool] | None = None
     for name in _without_texts(names):
         if _is_about(_last(name)):
-            others = _others(map(_last, _without_texts(names))) if others is None else others
-            if _describes(_last(name), others):
+            text_kinds = _others(map(_last, _without_texts(names))) if text_kinds is None else text_kinds
+            if _describes(_last(name), text_kinds):
                 _tell(on_left_out, name)
                 continue
         yield name
 
 
 def named_files(names: Sequence[str], *, on_left_out: LeftOut | None = None) -> list[str]:
-    """The files that a command is given by name, as a shell makes them of `corpus/*`: without a `.txt` whose `.ann` is given too, and without brat's settings.
+    """The files named on a command line, as a shell expands `corpus/*`: without a `.txt` whose `.ann` is given too, and without brat's settings.
 
-    A readme that is named is meant; settings that are given alone are too.
+    A readme that is named is read, and so are settings if nothing else is given.
     """
-    known = frozenset(names)
-    given = [name for name in names if not _is_text_of_another(name, known)]
-    settings = {name for name in given if _SETTINGS.fullmatch(_last(name)) and os.path.isfile(name)}  # noqa: PTH113  # never raises
-    if len(settings) == len(given):
-        return given
-    for name in given:
+    all_names = frozenset(names)
+    files = [name for name in names if not _is_text_of_another(name, all_names)]
+    settings = {name for name in files if _SETTINGS.fullmatch(_last(name)) and os.path.isfile(name)}  # noqa: PTH113  # never raises
+    if len(settings) == len(files):
+        return files
+    for name in files:
         if name in settings:
             _tell(on_left_out, name)
-    return [name for name in given if name not in settings]
+    return [name for name in files if name not in settings]
 
 
 def wanted(name: str) -> bool:
-    """Whether no part of a name is hidden or a macOS leftover."""
+    """Whether a name should be read: no part of it is hidden or a macOS leftover."""
     return not any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
 
 
@@ -142,24 +142,24 @@ def _without_texts(names: Names) -> Iterator[str]:
 
 
 def _is_text_of_another(name: str, names: Container[str]) -> bool:
-    """Whether it is a `.txt` that has an `.ann` beside it."""
+    """Whether it is a `.txt` with an `.ann` beside it."""
     stem, dot, suffix = name.removesuffix(".gz").rpartition(".")
     return bool(dot) and suffix == "txt" and (f"{stem}.ann" in names or f"{stem}.ann.gz" in names)
 
 
 def _others(names: Iterable[str]) -> set[bool]:
-    """Of the files that are not about others: whether one is plain text by its name (True), whether one is not (False)."""
-    found: set[bool] = set()
+    """For the files that are not about the data: True if a name is that of plain text, False if a name is not; possibly both."""
+    kinds: set[bool] = set()
     for name in names:
         if not _is_about(name):
-            found.add(name.removesuffix(".gz").endswith((".txt", ".text")))
-            if False in found:
+            kinds.add(name.removesuffix(".gz").endswith((".txt", ".text")))
+            if False in kinds:
                 break
-    return found
+    return kinds
 
 
-def _describes(name: str, others: set[bool]) -> bool:
-    return False in others if name.lower().endswith(".txt") else bool(others)
+def _describes(name: str, text_kinds: set[bool]) -> bool:
+    return False in text_kinds if name.lower().endswith(".txt") else bool(text_kinds)
 
 
 def _is_about(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""UTF-16 and UTF-32, told by their mark or, without one, by where their NULs stand. All of our formats are UTF-8, so these are refused.
+"""Recognise UTF-16 and UTF-32 by their byte-order mark or, without one, by the places of their NULs. All our formats are UTF-8, so these are refused.
 
 >>> wide_encoding("TP53".encode("utf-16-le"))
 'UTF-16'
@@ -11,15 +11,15 @@ from biomux.errors import FormatError
 
 UTF8_MARK = b"\xef\xbb\xbf"
 HEAD = 4096
-"""Bytes that are looked at."""
+"""How many bytes are examined."""
 _MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 def wide_encoding(head: bytes) -> str | None:
-    """UTF-16 or UTF-32 if the first bytes of a text are that, else None; a UTF-8 mark says that they are not.
+    """UTF-16 or UTF-32 if the first bytes of a text are in that encoding, else None; a UTF-8 mark rules both out.
 
-    Without a mark, most characters of the text must be below U+0100, as those of English and its files' structure are: then every second byte
-    (of UTF-32, three of four) is NUL, and the others are not.
+    Without a mark, most characters of the text must be below U+0100, as in English and in the syntax of formats: then every second byte
+    (in UTF-32, three of four) is NUL, and the others are not.
     """
     for mark, name in _MARKS.items():
         if head.startswith(mark):
@@ -35,7 +35,7 @@ def wide_encoding(head: bytes) -> str | None:
 
 
 def refuse_wide(head: bytes, where: str) -> None:
-    """FormatError if the first bytes of a text are UTF-16 or UTF-32."""
+    """Raise FormatError if the first bytes of a text are UTF-16 or UTF-32."""
     name = wide_encoding(head)
     if name is not None:
         raise FormatError(

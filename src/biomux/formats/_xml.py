@@ -1,7 +1,7 @@
 """Safe streaming XML for the formats that are XML.
 
 Nothing is fetched, no DTD is loaded, no entity is expanded. A DOCTYPE alone is accepted (MEDLINE and JATS files have one); one
-that declares entities is refused, and so is a reference to an entity of a DTD that is not read. XML 1.0 cannot hold most control
+that declares entities is refused, and so is a reference to an entity that only a DTD could declare. XML 1.0 cannot hold most control
 characters: `escape` refuses them, and writes a carriage return as `&#13;`, since parsers would turn a bare one into a line feed.
 """
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even as a character reference."""
+"""Characters that XML 1.0 cannot hold, not even as a character reference."""
 MAX_TEXT = 10_000_000
-"""Bytes in one text between tags: libxml2 refuses longer ones, and so should nobody write them."""
+"""Maximum bytes of a text between tags: libxml2 refuses longer ones, so they must not be written."""
 
 _NEEDS_ESCAPE = re.compile('[&<>\r"\t\n]')
 _TEXT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -33,11 +33,11 @@ _ATTRIBUTE_ESCAPES = str.maketrans(
 
 
 def elements(source: Source, *tags: str, roots: tuple[str, ...] = ()) -> Iterator[Element]:
-    """Each element with one of the tags, whole, in the order of their ends; its memory is freed when the next is asked for.
+    """Each complete element with one of the tags, in the order of their ends; its memory is freed when the next is requested.
 
-    Take what you need before going on. Tags must not nest in one another: the inner would be empty when the outer comes. With
+    Take what you need before continuing. Elements must not be nested in one another: the inner would be empty when the outer ends. With
     namespaces, write `{*}tag`. XML that is not well-formed raises FormatError: nothing after it can be trusted. So does a file without
-    any such element, unless its root begins with one of `roots`, as that of an empty set does: it is XML of another format.
+    such elements, unless the name of its root begins with one of `roots`, as in an empty set: otherwise it is XML of another format.
     """
     from lxml import etree
 
@@ -73,13 +73,13 @@ def elements(source: Source, *tags: str, roots: tuple[str, ...] = ()) -> Iterato
 
 
 def attribute(value: str, *, where: str) -> str:
-    """A value for between double quotes."""
+    """Escape a value to be written between double quotes."""
     _refuse_forbidden(value, where)
     return value.translate(_ATTRIBUTE_ESCAPES) if _NEEDS_ESCAPE.search(value) else value
 
 
 def escape(text: str, *, where: str) -> str:
-    """Text for between tags. `where` names the document, for the error if XML cannot hold the text (BX120)."""
+    """Escape text to be written between tags. `where` names the document in the error if XML cannot hold the text (BX120)."""
     _refuse_forbidden(text, where)
     return text.translate(_TEXT_ESCAPES) if _NEEDS_ESCAPE.search(text) else text
 
@@ -102,10 +102,10 @@ def _refuse_forbidden(text: str, where: str) -> None:
             where=where,
             hint="split the document, or write to a format that is not XML",
         )
-    if found := FORBIDDEN.search(text):
+    if match := FORBIDDEN.search(text):
         raise FormatError(
             "BX120",
-            f"character U+{ord(found[0]):04X} at {found.start()} is not allowed in XML",
+            f"character U+{ord(match[0]):04X} at {match.start()} is not allowed in XML",
             where=where,
             hint="remove it, or write to a format that is not XML, such as Biomux's JSON lines",
         )
@@ -139,7 +139,7 @@ def _refuse_references(source: Source, element: Element) -> None:
     for reference in element.iter(etree.Entity):
         raise FormatError(
             "BX118",
-            f"the text uses the entity {reference.text}, and Biomux does not read the DTD that may declare it",
+            f"the text uses the entity {reference.text}, but Biomux does not read the DTD that may declare it",
             where=f"{source.name}:{element.sourceline}",
             hint="write the character itself",
         )
@@ -158,8 +158,8 @@ def _not_well_formed(source: Source, error: XMLSyntaxError, log: _ListErrorLog |
             hint="convert it to UTF-8",
         )
     if "entity" in message.lower() and any(word in message.lower() for word in ("loop", "amplification", "nesting")):
-        told = f"the DOCTYPE declares entities that expand without end: {message}"
-        return FormatError("BX118", told, where=where, hint="do not trust this file")
+        description = f"the DOCTYPE declares entities that expand without end: {message}"
+        return FormatError("BX118", description, where=where, hint="do not trust this file")
     return FormatError(
         "BX117",
         f"the XML is not well-formed: {message}",

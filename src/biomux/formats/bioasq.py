@@ -3,10 +3,10 @@
     {"questions": [{"id": "5a1", "type": "factoid", "body": "Which gene …?", "documents": ["http://…"],
         "snippets": [{"text": "…", "document": "http://…", …}], "exact_answer": [["TP53", "p53"]], "ideal_answer": ["…"]}]}
 
-A document a question, called by its id: the text is the snippets, each on a line of its own and a passage of kind `snippet` with its
-other fields in `extra`. The answers of factoid and list questions are the names in `exact_answer`, each where it first stands in each snippet
-(whole words; capitals do not matter); a name that stands nowhere is an answer without place. The answer of a yes/no question is
-the word itself, without place; a summary has none. `exact_answer` and `ideal_answer` are kept as they are in the question's `extra`, other fields
+One document per question, named by its id: the text is the snippets, one per line, each a passage of kind `snippet` with its
+other fields in `extra`. The answers of factoid and list questions are the names in `exact_answer`, each at its first occurrence in each snippet
+(whole words; case does not matter); a name that does not occur is an answer without a place. The answer of a yes/no question is
+the word itself, without a place; a summary has none. `exact_answer` and `ideal_answer` are kept unchanged in the question's `extra`, other fields
 (`documents`, `concepts`, …) in `metadata`.
 """
 
@@ -35,7 +35,7 @@ _OWN = ("id", "type", "body", "snippets", *_ANSWERS)
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a question."""
+    """One document per question."""
     for line, record in items(source, key="questions", on_error=on_error):
         try:
             document = _document(record, f"{source.name}:{line}")
@@ -46,17 +46,17 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
 
 
 def answers(kind: str, exact: Any, text: str, snippets: Sequence[Range], where: str) -> tuple[Answer, ...]:
-    """The names of an exact answer, placed in the snippets."""
+    """The names of an exact answer, with their places in the snippets."""
     names = _names(exact, where)
     if kind not in ("factoid", "list"):
         return tuple(Answer(name) for name in names)
-    found: list[Answer] = []
+    placed: list[Answer] = []
     for name in names:
-        # Not \b: a name may begin or end with a sign.
+        # Not \b: a name may begin or end with punctuation.
         pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
         matches = [match for start, end in snippets if name and (match := pattern.search(text, start, end))]
-        found += [Answer(match[0], match.start(), match.end()) for match in matches] or [Answer(name)]
-    return tuple(found)
+        placed += [Answer(match[0], match.start(), match.end()) for match in matches] or [Answer(name)]
+    return tuple(placed)
 
 
 def _names(exact: Any, where: str) -> list[str]:

@@ -1,16 +1,18 @@
-"""BioC JSON: a collection of documents, or what PubTator makes of it.
+"""BioC JSON: a collection of documents, or PubTator's variant of it.
 
-Read are: a collection (`{"documents": […]}`), PubTator's `{"PubTator3": […]}`, an array of documents or collections, one document, and one
-document a line. Written is a collection, one document a line.
+Reading. A file may be a collection (`{"documents": […]}`), PubTator's `{"PubTator3": […]}`, an array of documents or collections, one document, or one
+document per line.
 
-The text is laid out by the passages' offsets, with blanks where there is a gap, so every offset holds as it is; where passages have no text,
-or empty text, their sentences give it. Annotations without any text (stand-off) are malformed. An annotation's text must be the text at its locations; several locations make it discontinuous.
-Infons become: of a passage, its kind ("type") and extra; of an annotation, its type, identifiers ("identifier"), score, head and
-extra; where there is no "identifier", the infons "MESH", "NCBI Gene", "NCBI Taxonomy" and the like are identifiers, and stay in the extra; of a relation likewise, and
-one without nodes (BC5CDR, BioRED) is between the concepts that its infons name; of a document, metadata. What the collection says of itself is `metadata["collection"]`; infons
-of sentences are `metadata["sentence infons"]`, by the sentence's start. Labels are the document's infon "biomux labels": a JSON text, with fields as in [jsonl](#jsonl). A relation's node that refers to neither annotation nor
-relation is a concept: an identifier that an annotation has; or any, where the relation has the infon "biomux" with the value "concepts",
-or PubTator's roles. A reference to nothing is malformed. Some producers count UTF-8 bytes where BioC counts characters: the option `offsets="bytes"` reads their files.
+The text is laid out by the passages' offsets, with spaces in the gaps, so every offset stays as it is; if passages have no text, or empty text, it is taken
+from their sentences. Annotations without any text (stand-off) are malformed. An annotation's text must be the text at its locations; several locations make it discontinuous.
+The infons of a passage become its kind ("type") and extra; those of an annotation its type, identifiers ("identifier"), score, head and
+extra. Without "identifier", the infons "MESH", "NCBI Gene", "NCBI Taxonomy" and the like are identifiers, and also stay in the extra. Relations are read in the same way;
+a relation without nodes (BC5CDR, BioRED) is between the concepts that its infons name. Infons of a document become metadata. The collection's header is `metadata["collection"]`; infons
+of sentences are `metadata["sentence infons"]`, by the sentence's start. Labels are in the document's infon "biomux labels": JSON text, with fields as in [jsonl](#jsonl). A relation's node that refers to neither
+an annotation nor a relation is a concept. It must be an identifier of an annotation, unless the relation has the infon "biomux" with the value "concepts",
+or PubTator's roles; otherwise it is malformed. Some producers count UTF-8 bytes instead of characters: the option `offsets="bytes"` reads their files.
+
+Writing. A collection, one document per line.
 """
 
 from __future__ import annotations
@@ -38,15 +40,15 @@ _CONTAINER = re.compile(rb'"(documents|PubTator3|passages)"\s*:')
 def read(
     source: Source, *, on_error: Callable[[FormatError], None] = stop, offsets: Unit = "characters"
 ) -> Iterator[Document]:
-    """A document each; `offsets="bytes"` for files whose producer counted UTF-8 bytes."""
+    """The documents; `offsets="bytes"` for files whose producer counted UTF-8 bytes."""
     check_unit(offsets)
     header: dict[str, Any] = {}
-    found = 0
+    number = 0
     for line, tree in _trees(source, on_error, header):
-        found += 1
+        number += 1
         try:
             document = to_document(
-                tree, f"{source.stem}:{found}", f"{source.name}:{line}", header=header, offsets=offsets
+                tree, f"{source.stem}:{number}", f"{source.name}:{line}", header=header, offsets=offsets
             )
         except FormatError as error:
             on_error(error)
@@ -57,21 +59,21 @@ def read(
 def _trees(
     source: Source, on_error: Callable[[FormatError], None], header: dict[str, Any]
 ) -> Iterator[tuple[int, Any]]:
-    """Each document's tree with its line; `header` is filled with what the collection says of itself."""
+    """Each document's tree with its line; `header` is filled with the collection's header."""
     head = source.head(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
     container = _CONTAINER.search(head)
     if head.startswith(b"["):
-        found = items(source, on_error=on_error)
+        trees = items(source, on_error=on_error)
     elif head.startswith(b"{") and container and container[1] != b"passages":
-        found = items(
+        trees = items(
             source,
             key=container[1].decode(),
             on_error=on_error,
             beside=lambda fields: header.update({name: fields[name] for name in HEADER if fields.get(name)}),
         )
     else:
-        found = _single(source, on_error)
-    for line, tree in found:
+        trees = _single(source, on_error)
+    for line, tree in trees:
         if isinstance(tree, dict) and isinstance(tree.get("documents"), list):
             header.clear()
             header.update({name: tree[name] for name in HEADER if tree.get(name)})
@@ -81,7 +83,7 @@ def _trees(
 
 
 def _single(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, Any]]:
-    """A document a line, if the first line is one; else the one document of the file."""
+    """One document per line, if the first line is one; else the single document of the file."""
     several = False
     for line, text in lines(source):
         if not text.strip():
@@ -107,25 +109,35 @@ def _single(source: Source, on_error: Callable[[FormatError], None]) -> Iterator
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A collection, one document a line; it says of itself what the first document's `metadata["collection"]` does."""
+    """A collection, one document per line; its header is the first document's `metadata["collection"]`."""
     header: dict[str, Any] | None = None
     for document in documents:
         report_losses(document, HOLDS, on_loss)
-        own = collection_of(document)
+        own_header = collection_of(document)
         if header is None:
-            header = own
+            header = own_header
             stream.write(_start(header, document.id))
         else:
             stream.write(b",\n")
-        if own != header:
-            on_loss(Loss(document.id, "metadata", detail="it comes from another collection than the first document"))
+        if own_header != header:
+            on_loss(
+                Loss(document.id, "metadata", detail="it comes from a different collection than the first document")
+            )
         stream.write(to_json(from_document(document, on_loss), document.id))
     stream.write((_start({}, "") if header is None else b"") + b"\n]}\n")
 
 
 def _start(header: dict[str, Any], document: str) -> bytes:
-    told = {"bioctype": "BioCCollection", "source": "", "date": "", "key": "", "version": "1.0", "infons": {}, **header}
-    return to_json(told, document)[:-1] + b',"documents":[\n'
+    fields = {
+        "bioctype": "BioCCollection",
+        "source": "",
+        "date": "",
+        "key": "",
+        "version": "1.0",
+        "infons": {},
+        **header,
+    }
+    return to_json(fields, document)[:-1] + b',"documents":[\n'
 
 
 def _sniff(name: str, head: bytes) -> bool:

@@ -1,7 +1,7 @@
-"""BioC XML, streaming: a document is read when its element ends and freed when the next is asked for.
+"""BioC XML, streaming: a document is read when its element ends and freed when the next is requested.
 
-What its parts mean, and the option `offsets`, are those of `bioc-json`. Entities are refused and no DTD is loaded. An infon is text in
-XML: a value that is not is written as JSON, and reported; characters that XML cannot hold are refused.
+The meaning of its parts, and the option `offsets`, are those of `bioc-json`. Entities are refused and no DTD is loaded. An infon is text in
+XML: any other value is written as JSON, and reported; characters that XML cannot hold are refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ROOT = re.compile(rb"<(?![?!])\s*([A-Za-z:]+)")
 def read(
     source: Source, *, on_error: Callable[[FormatError], None] = stop, offsets: Unit = "characters"
 ) -> Iterator[Document]:
-    """A document each; `offsets="bytes"` for files whose producer counted UTF-8 bytes."""
+    """The documents; `offsets="bytes"` for files whose producer counted UTF-8 bytes."""
     check_unit(offsets)
     header: Tree = {}
     for count, element in enumerate(elements(source, "document", roots=("collection",)), 1):
@@ -51,17 +51,19 @@ def read(
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A collection; it says of itself what the first document's `metadata["collection"]` does."""
+    """A collection; its header is the first document's `metadata["collection"]`."""
     header: Tree | None = None
     for document in documents:
         report_losses(document, HOLDS, on_loss)
-        own = collection_of(document)
+        own_header = collection_of(document)
         block = _Writing(document.id, on_loss).document(from_document(document, on_loss))
         if header is None:
-            header = own
+            header = own_header
             stream.write(_start(_Writing(document.id, on_loss), header))
-        elif own != header:
-            on_loss(Loss(document.id, "metadata", detail="it comes from another collection than the first document"))
+        elif own_header != header:
+            on_loss(
+                Loss(document.id, "metadata", detail="it comes from a different collection than the first document")
+            )
         stream.write(block.encode())
     if header is None:
         stream.write(_start(_Writing("", on_loss), {}))
@@ -70,27 +72,27 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 def _start(writing: _Writing, header: Tree) -> bytes:
     infons = writing.infons(header.get("infons", {}), "metadata")
-    told = "".join(f"<{name}>{writing.text(header.get(name, ''))}</{name}>" for name in HEADER if name != "infons")
-    return f"<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n<collection>{told}{infons}\n".encode()
+    fields = "".join(f"<{name}>{writing.text(header.get(name, ''))}</{name}>" for name in HEADER if name != "infons")
+    return f"<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n<collection>{fields}{infons}\n".encode()
 
 
 def _header(document: Element) -> Tree:
-    """What the collection says of itself before its first document."""
+    """The collection's header, before its first document."""
     parent = document.getparent()
     if parent is None:
         return {}
-    told: Tree = {"infons": _infons(parent)}
+    header: Tree = {"infons": _infons(parent)}
     for name in HEADER:
         child = parent.find(name)
         if child is not None and child.text:
-            told[name] = child.text
-    return {name: value for name, value in told.items() if value}
+            header[name] = child.text
+    return {name: value for name, value in header.items() if value}
 
 
 def _document(element: Element, where: str) -> Tree:
     if element.find("id") is None and element.find("passage") is None:
-        told = "the document has neither an id nor a passage, so it is none of BioC's"
-        raise FormatError("BX116", told, where=where, hint="check the file's format")
+        message = "the document has neither an id nor a passage, so it is not BioC"
+        raise FormatError("BX116", message, where=where, hint="check the file's format")
     return {
         "id": element.findtext("id"),
         "infons": _infons(element),
@@ -98,19 +100,19 @@ def _document(element: Element, where: str) -> Tree:
             {**_node(passage), "sentences": [_node(sentence) for sentence in passage.findall("sentence")]}
             for passage in element.findall("passage")
         ],
-        **_said_of(element),
+        **_annotations_of(element),
     }
 
 
 def _node(element: Element) -> Tree:
-    tree: Tree = {"infons": _infons(element), **_said_of(element)}
+    tree: Tree = {"infons": _infons(element), **_annotations_of(element)}
     for name in ("offset", "text"):
         if (child := element.find(name)) is not None:
             tree[name] = child.text or ""
     return tree
 
 
-def _said_of(element: Element) -> Tree:
+def _annotations_of(element: Element) -> Tree:
     return {
         "annotations": [
             {
@@ -150,7 +152,9 @@ class _Writing:
     def document(self, tree: Tree) -> str:
         passages = "".join(self._passage(passage) for passage in tree["passages"])
         infons = self.infons(tree["infons"], "metadata")
-        return f"<document><id>{self.text(tree['id'])}</id>{infons}\n{passages}{self._said_of(tree)}</document>\n"
+        return (
+            f"<document><id>{self.text(tree['id'])}</id>{infons}\n{passages}{self._annotations_of(tree)}</document>\n"
+        )
 
     def infons(self, infons: dict[str, Any], feature: str) -> str:
         rows = []
@@ -169,9 +173,9 @@ class _Writing:
     def _node(self, tree: Tree, sentences: str = "") -> str:
         text = f"<text>{self.text(tree['text'])}</text>" if "text" in tree else ""
         infons = self.infons(tree["infons"], "passage extra" if "sentences" in tree else "metadata")
-        return f"{infons}<offset>{tree['offset']}</offset>{text}\n{sentences}{self._said_of(tree)}"
+        return f"{infons}<offset>{tree['offset']}</offset>{text}\n{sentences}{self._annotations_of(tree)}"
 
-    def _said_of(self, tree: Tree) -> str:
+    def _annotations_of(self, tree: Tree) -> str:
         annotations = [self._annotation(annotation) for annotation in tree["annotations"]]
         return "".join(annotations + [self._relation(relation) for relation in tree["relations"]])
 

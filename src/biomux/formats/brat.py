@@ -1,17 +1,17 @@
 """brat stand-off: a text in `.txt`, its annotations beside it in `.ann`.
 
-Read it from either file. Of a folder, each pair is one document, called by the files' stem.
+Read it from either file. In a folder, each pair is one document, named by the files' stem.
 
-    T1⇥Type 7 13;20 25⇥text      a span; of several ranges, if it is discontinuous
+    T1⇥Type 7 13;20 25⇥text      a span; several ranges if it is discontinuous
     R1⇥Type Arg1:T1 Arg2:T2      a relation
     E1⇥Type:T3 Theme:T1          an event: a relation whose first argument, in the role "trigger", is T3
     A1⇥Negation E1               an attribute (also M): `extra["attributes"]` of what it is about
     N1⇥Reference T1 RID:ID⇥text  an identifier of a span; its text, if not the mention, in `extra["references"]`
     #1⇥AnnotatorNotes T1⇥text    a note: `extra["notes"]` of what it is about
 
-The ids of A, M, N and # lines are kept in `extra["line ids"]` where numbering them anew would change them. Every other line, and any of these that
-has another shape or comes twice, is kept as it stands in `metadata["brat"]` and is written back. brat's settings beside the texts (`annotation.conf`
-and other `.conf` files, `annotation.log`) are left out, and told. The mention must be the text at its offsets, except that brat has blanks for line ends.
+The ids of A, M, N and # lines are kept in `extra["line ids"]` if renumbering would change them. Every other line, and any of these that
+has another shape or occurs twice, is kept unchanged in `metadata["brat"]` and is written back. brat's settings beside the texts (`annotation.conf`
+and other `.conf` files, `annotation.log`) are skipped, and reported. The mention must be the text at its offsets, except that brat has spaces for line breaks.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 _PLACE = re.compile(r"([^ ]+) (-?\d{1,18} -?\d{1,18}(?:;-?\d{1,18} -?\d{1,18})*)", re.ASCII)
-_HINT = "offsets count characters of the .txt file, line ends included; end exclusive"
+_HINT = "offsets count characters of the .txt file, line breaks included; end exclusive"
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """The one document of a pair of files."""
+    """The document of a pair of files."""
     try:
         annotations, text = _pair(source)
         document = _Reading(annotations.name, _text(text)).document(source.stem, annotations)
@@ -57,15 +57,15 @@ def _pair(source: Source) -> tuple[Source, Source]:
     stem, dot, suffix = name.rpartition(".")
     if suffix not in ("ann", "txt") or not dot:
         raise FormatError("BX113", "expected an .ann or a .txt file", where=source.name, hint="name one of the two")
-    other = source.companion(f"{stem}.{'txt' if suffix == 'ann' else 'ann'}")
-    if other is None:
+    companion = source.companion(f"{stem}.{'txt' if suffix == 'ann' else 'ann'}")
+    if companion is None:
         raise FormatError(
             "BX119",
             f"there is no {stem}.{'txt' if suffix == 'ann' else 'ann'} beside it",
             where=source.name,
             hint="put both files into one folder; an .ann file may be empty",
         )
-    return (source, other) if suffix == "ann" else (other, source)
+    return (source, companion) if suffix == "ann" else (companion, source)
 
 
 def _text(source: Source) -> str:
@@ -80,7 +80,7 @@ def _text(source: Source) -> str:
 
 
 class _Reading:
-    """What the lines of an `.ann` file have said so far."""
+    """Collects the lines of an `.ann` file."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file
@@ -93,7 +93,7 @@ class _Reading:
         self.taken: set[str] = set()
 
     def document(self, name: str, annotations: Source) -> Document:
-        waiting: list[list[str]] = []
+        about_others: list[list[str]] = []
         for number, line in lines(annotations):
             if not line.strip(" \t"):
                 continue
@@ -104,14 +104,14 @@ class _Reading:
             elif line[0] in "RE":
                 self._link(columns, line, where)
             else:
-                waiting.append(columns)
-        for columns in waiting:
-            if columns[0] in self.taken or not self._said_of_another(columns):
+                about_others.append(columns)
+        for columns in about_others:
+            if columns[0] in self.taken or not self._add_to_target(columns):
                 self.raw.append("\t".join(columns))
             self.taken.add(columns[0])
         self._keep_line_ids()
-        spans = tuple(Span(**fields, extra=self.extras.get(own, {})) for own, fields in self.spans.items())
-        relations = tuple(self._relation(own, *link) for own, link in self.links.items())
+        spans = tuple(Span(**fields, extra=self.extras.get(id_, {})) for id_, fields in self.spans.items())
+        relations = tuple(self._relation(id_, *link) for id_, link in self.links.items())
         metadata = {"brat": self.raw} if self.raw else {}
         return build(self.file, name, self.text, spans=spans, relations=relations, metadata=metadata)
 
@@ -175,13 +175,13 @@ class _Reading:
         self.links[columns[0]] = (kind, arguments)
 
     def _relation(self, id: str, type: str, arguments: list[tuple[str, str]]) -> Relation:
-        found = tuple(
+        typed_arguments = tuple(
             Argument(role, target, "relation" if target in self.links else "span") for role, target in arguments
         )
-        return Relation(type, found, id=id, extra=self.extras.get(id, {}))
+        return Relation(type, typed_arguments, id=id, extra=self.extras.get(id, {}))
 
-    def _said_of_another(self, columns: list[str]) -> bool:
-        """Takes up an attribute, identifier or note; False if it has to be kept as it stands."""
+    def _add_to_target(self, columns: list[str]) -> bool:
+        """Add an attribute, identifier or note to its target; False if the line must be kept unchanged."""
         words = columns[1].split(" ", 2) if len(columns) > 1 else []
         if len(words) < 2 or not (words[1] in self.spans or words[1] in self.links):
             return False
@@ -202,17 +202,17 @@ class _Reading:
         return False
 
     def _keep_line_ids(self) -> None:
-        """Into the extra of what they are about, a letter's all together, unless they are those that the writer would give."""
-        kept = {row.split("\t", 1)[0] for row in self.raw}
-        order = [self.line_ids[own] for own in (*self.spans, *self.links) if own in self.line_ids]
+        """Put line ids into the extra of their targets, all ids of a letter or none, unless the writer would give the same."""
+        raw_ids = {row.split("\t", 1)[0] for row in self.raw}
+        order = [self.line_ids[target] for target in (*self.spans, *self.links) if target in self.line_ids]
         for part, letter in LINE_LETTERS.items():
-            numbers = (f"{letter}{number}" for number in count(1) if f"{letter}{number}" not in kept)
-            given = [line_id for ids in order for line_id in ids.listed(part)]
-            if given == list(islice(numbers, len(given))):
+            numbers = (f"{letter}{number}" for number in count(1) if f"{letter}{number}" not in raw_ids)
+            stated = [line_id for ids in order for line_id in ids.listed(part)]
+            if stated == list(islice(numbers, len(stated))):
                 continue
-            for own, ids in self.line_ids.items():
-                if held := getattr(ids, part):
-                    self.extras[own].setdefault("line ids", {})[part] = held
+            for target, ids in self.line_ids.items():
+                if part_ids := getattr(ids, part):
+                    self.extras[target].setdefault("line ids", {})[part] = part_ids
 
     def _identifier(self, target: str, identifier: str, text: str, line_id: str) -> bool:
         fields = self.spans[target]

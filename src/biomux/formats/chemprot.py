@@ -1,4 +1,4 @@
-"""ChemProt: abstracts, entities, relations and gold standard in four tables beside each other.
+"""ChemProt: abstracts, entities, relations and gold standard in four tables in one folder.
 
     chemprot_training_abstracts.tsv       pmid⇥title⇥abstract
     chemprot_training_entities.tsv        pmid⇥T1⇥CHEMICAL⇥start⇥end⇥text
@@ -6,12 +6,12 @@
     chemprot_training_gold_standard.tsv   pmid⇥CPR:4⇥Arg1:T1⇥Arg2:T9
 
 Read it from the abstracts file: the others are found by its name (in the test set `_gs` follows the kind, except for the gold
-standard). Of a folder the other three give no documents of their own. Tab-separated, no quoting. Offsets run over title, one
-character, abstract; the text has a blank there.
+standard). The other three give no documents of their own. Tab-separated, no quoting. Offsets count over title, one
+character, abstract; the text has a space there.
 
 Each line of relations is a `Relation` between span ids, with `evaluated`, `fine` (the fine type) and `gold` (whether the gold standard has it) in
-`extra`. The same group and arguments may come twice with another fine type: what the official scorer counts are the distinct
-(type, arguments) with `gold`. The entity files are in no order, so the rows of the other tables are looked up by PMID while the abstracts stream.
+`extra`. The same group and arguments may occur twice with different fine types: the official scorer counts the distinct
+(type, arguments) with `gold`. The entity files are not sorted, so the rows of the other tables are looked up by PMID while the abstracts are read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NAME = re.compile(r"(?P<stem>.*)(?P<kind>abstracts|entities|relations|gold_stan
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """The rows of the other tables, by PMID, each after the number of its line; what no abstract asks for is left over."""
+    """The rows of the other tables, by PMID, each preceded by its line number."""
 
     entities: Source
     rows: dict[str, dict[str, list[list[str]]]] = field(
@@ -49,28 +49,28 @@ class _Beside:
     def of(self, kind: str, pmid: str) -> list[list[str]]:
         return self.rows[kind].get(pmid, [])
 
-    def left(self, seen: set[str]) -> list[str]:
-        return list(dict.fromkeys(pmid for table in self.rows.values() for pmid in table if pmid not in seen))
+    def without_abstract(self, pmids: set[str]) -> list[str]:
+        return list(dict.fromkeys(pmid for table in self.rows.values() for pmid in table if pmid not in pmids))
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document an abstract."""
+    """One document per abstract."""
     match = _NAME.fullmatch(source.plain_name)
     kind = match["kind"] if match else "abstracts"
     if kind != "abstracts":
         _companion(source, "abstracts", needed=True)
         return
     beside = _beside(source, on_error)
-    seen: set[str] = set()
+    pmids: set[str] = set()
     for line, row in _table(source, "abstracts", on_error):
         where = f"{source.name}:{line}"
         try:
-            document = _document(row, beside, seen, where)
+            document = _document(row, beside, pmids, where)
         except FormatError as error:
             on_error(error)
             continue
         yield document
-    for pmid in beside.left(seen):
+    for pmid in beside.without_abstract(pmids):
         on_error(
             FormatError(
                 "BX113",
@@ -87,8 +87,8 @@ def _companion(source: Source, kind: str, *, needed: bool) -> Source | None:
     if match:
         names = [match["stem"] + kind + end for end in dict.fromkeys((match["end"], ".tsv", "_gs.tsv"))]
     for name in names:
-        if (found := source.companion(name)) is not None:
-            return found
+        if (companion := source.companion(name)) is not None:
+            return companion
     if needed:
         raise FormatError(
             "BX119",
@@ -105,7 +105,7 @@ def _table(source: Source, kind: str, on_error: Callable[[FormatError], None]) -
             on_error(
                 FormatError(
                     "BX116",
-                    f"a row of {kind} has {WIDTHS[kind]} columns, not {len(row)}",
+                    f"a row of {kind} must have {WIDTHS[kind]} columns, got {len(row)}",
                     where=f"{source.name}:{line}",
                     hint="check its tabs",
                 )
@@ -115,11 +115,11 @@ def _table(source: Source, kind: str, on_error: Callable[[FormatError], None]) -
 
 
 def _beside(source: Source, on_error: Callable[[FormatError], None]) -> _Beside:
-    """Keeps the rows as they are, once each has been found to be well formed."""
+    """Read the rows of the other tables, and check that each is well-formed."""
     entities = _companion(source, "entities", needed=True)
     assert entities is not None
     beside = _Beside(entities)
-    for kind, kept in beside.rows.items():
+    for kind, rows_by_pmid in beside.rows.items():
         table = _companion(source, kind, needed=False)
         if table is None:
             continue
@@ -130,21 +130,21 @@ def _beside(source: Source, on_error: Callable[[FormatError], None]) -> _Beside:
             except FormatError as error:
                 on_error(error)
                 continue
-            kept.setdefault(row[0], []).append([str(line), *row])
+            rows_by_pmid.setdefault(row[0], []).append([str(line), *row])
     return beside
 
 
 def _relations(pmid: str, beside: _Beside) -> tuple[Relation, ...]:
-    """The relations of a document; those that only the gold standard has come last."""
+    """The relations of a document; those that occur only in the gold standard are last."""
     gold = dict.fromkeys((group, _arguments(cells, pmid)) for _, _, group, *cells in beside.of("gold_standard", pmid))
-    found = []
-    told = set()
+    relations = []
+    listed = set()
     for _, _, group, evaluated, fine, *cells in beside.of("relations", pmid):
         key = (group, _arguments(cells, pmid))
         extra = {"evaluated": evaluated.strip() == "Y", "fine": fine, "gold": key in gold}
-        told.add(key)
-        found.append(Relation(*key, extra=extra))
-    return (*found, *(Relation(*key, extra={"gold": True}) for key in gold if key not in told))
+        listed.add(key)
+        relations.append(Relation(*key, extra=extra))
+    return (*relations, *(Relation(*key, extra={"gold": True}) for key in gold if key not in listed))
 
 
 def _span(row: list[str], where: str) -> Span:
@@ -159,25 +159,25 @@ def _span(row: list[str], where: str) -> Span:
 
 
 def _arguments(cells: list[str], where: str) -> tuple[Argument, ...]:
-    found = []
+    arguments = []
     for text in cells:
         role, colon, target = text.partition(":")
         if not colon or not target:
             raise FormatError("BX113", f"{text!r} is not an argument", where=where, hint="write Arg1:T1")
-        found.append(Argument(role, target))
-    return tuple(found)
+        arguments.append(Argument(role, target))
+    return tuple(arguments)
 
 
-def _document(row: list[str], beside: _Beside, seen: set[str], where: str) -> Document:
+def _document(row: list[str], beside: _Beside, pmids: set[str], where: str) -> Document:
     pmid, title, abstract = row
-    if pmid in seen:
+    if pmid in pmids:
         raise FormatError("BX113", f"the abstract {pmid!r} occurs twice", where=where, hint="remove one")
-    seen.add(pmid)
+    pmids.add(pmid)
     text = f"{title} {abstract}"
     rows = [(f"{beside.entities.name}:{line}", row) for line, *row in beside.of("entities", pmid)]
-    told = [(place, _span(row, place), row[5]) for place, row in rows]
+    entities = [(place, _span(row, place), row[5]) for place, row in rows]
     relations = _relations(pmid, beside)
-    for place, span, mention in told:
+    for place, span, mention in entities:
         if text[span.start : span.end] != mention:
             raise FormatError(
                 "BX114" if span.end > len(text) else "BX115",
@@ -186,14 +186,14 @@ def _document(row: list[str], beside: _Beside, seen: set[str], where: str) -> Do
                 hint="offsets count characters over title, one character, abstract, end exclusive",
             )
     passages = (Passage(0, len(title), "title"), Passage(len(title) + 1, len(text), "abstract"))
-    spans = tuple(span for _, span, _ in told)
+    spans = tuple(span for _, span, _ in entities)
     return build(where, pmid, text, passages=passages, spans=spans, relations=relations)
 
 
 def _sniff(name: str, head: bytes) -> bool:
     match = _NAME.fullmatch(name)
     if match is not None and not head:
-        return True  # a table without rows, such as the relations of documents that have none
+        return True  # a table without rows, for instance if no document has relations
     return match is not None and head.partition(b"\n")[0].count(b"\t") + 1 == WIDTHS[match["kind"]]
 
 

@@ -3,13 +3,13 @@
     claims_train.jsonl   {"id": 2, "claim": "…", "cited_doc_ids": [13], "evidence": {"13": [{"sentences": [4], "label": "SUPPORT"}]}}
     corpus.jsonl         {"doc_id": 13, "title": "…", "abstract": ["sentence", …], "structured": false}
 
-Read it from a claims file; `corpus.jsonl` must lie beside it; its lines are looked up by id while the claims stream. A document a pair of
-claim and abstract, called `<claim>:<doc>`: the text is the abstract, its sentences joined by a blank; the pair is the claim; the
-label is SUPPORT, CONTRADICT, or `none` for an abstract that is named but has no evidence. Sentences of a rationale have a label `rationale` anchored to
-them; which of them belong together is in `metadata["rationales"]`. `cited_doc_ids` and `doc_ids` are the same. An abstract that a claim names
-twice (one in SciFact is) gives two documents, the second called `<claim>:<doc>:2`.
+Read it from a claims file, with `corpus.jsonl` beside it, whose lines are looked up by id while the claims are read. One document per pair of
+claim and abstract, named `<claim>:<doc>`: the text is the abstract, its sentences joined by a space; the pair is the claim; the
+label is SUPPORT, CONTRADICT, or `none` for an abstract that is named but has no evidence. Sentences of a rationale have a label `rationale` at their
+place; which of them belong together is in `metadata["rationales"]`. `cited_doc_ids` and `doc_ids` mean the same. An abstract that a claim names
+twice (as in one case in SciFact) gives two documents, the second named `<claim>:<doc>:2`.
 
-A claim that names no abstract (SciFact's test set) is a document with an empty text, the claim as its pair, and no label, called `<claim>`.
+A claim that names no abstract (SciFact's test set) is a document with an empty text, the claim as its pair, and no label, named `<claim>`.
 `corpus.jsonl` gives no documents of its own, unless it is read with `abstracts=True`: then each abstract is one, without a pair.
 """
 
@@ -39,7 +39,7 @@ RATIONALE = "rationale"
 def read(
     source: Source, *, on_error: Callable[[FormatError], None] = stop, abstracts: bool = False
 ) -> Iterator[Document]:
-    """A document a pair of claim and abstract."""
+    """One document per pair of claim and abstract."""
     if source.plain_name == CORPUS:
         if abstracts:
             for where, record in _records(source, on_error):
@@ -79,13 +79,13 @@ def _records(source: Source, on_error: Callable[[FormatError], None]) -> Iterato
 
 
 def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> dict[str, Document]:
-    found = source.companion(CORPUS)
-    if found is None:
+    companion = source.companion(CORPUS)
+    if companion is None:
         raise FormatError(
             "BX119", "the abstracts are not beside it", where=source.name, hint=f"put {CORPUS} into the same folder"
         )
     corpus: dict[str, Document] = {}
-    for where, record in _records(found, on_error):
+    for where, record in _records(companion, on_error):
         try:
             name, abstract = _abstract(record, where)
         except FormatError as error:
@@ -106,7 +106,7 @@ def _abstract(record: Any, where: str) -> tuple[str, Document]:
 
 
 def _named(record: Any, where: str) -> list[str]:
-    """The ids of the abstracts that a claim names, those of its evidence too."""
+    """The ids of the abstracts that a claim names, including those of its evidence."""
     field(record, "id", object, where)
     ids = optional(record, "cited_doc_ids", list, where) or optional(record, "doc_ids", list, where) or []
     evidence = optional(record, "evidence", dict, where) or {}
@@ -117,8 +117,8 @@ def _named(record: Any, where: str) -> list[str]:
 def _pairs(record: Any, named: list[str], corpus: dict[str, Document] | None, where: str) -> Iterator[Document]:
     claim = field(record, "claim", str, where)
     name = name_of(record["id"], "the field 'id'", where)
-    kept = ("id", "claim", "cited_doc_ids", "doc_ids", "evidence")
-    about = {"claim_id": name, **{key: value for key, value in record.items() if key not in kept}}
+    read_fields = ("id", "claim", "cited_doc_ids", "doc_ids", "evidence")
+    about = {"claim_id": name, **{key: value for key, value in record.items() if key not in read_fields}}
     if not named:
         yield Document(name, "", pair=claim, metadata=about)
     evidence = optional(record, "evidence", dict, where)
@@ -150,32 +150,32 @@ def _pairs(record: Any, named: list[str], corpus: dict[str, Document] | None, wh
 
 
 def _pair_id(claim: str, doc_id: str, before: int) -> str:
-    """What a pair is called; `before` is how often the claim has named this abstract already."""
+    """The id of a pair; `before` is how often the claim has named this abstract already."""
     return f"{claim}:{doc_id}:{before + 1}" if before else f"{claim}:{doc_id}"
 
 
 def _evidence(
     evidence: dict[str, Any] | None, id: str, abstract: Document, where: str
 ) -> tuple[tuple[Label, ...], list[list[int]]]:
-    """The label of the pair with those of its rationale sentences, and which sentences belong together."""
+    """The label of the pair and those of its rationale sentences; and which sentences belong together."""
     if evidence is None:
         return (), []
     if id not in evidence:
         return (Label(NONE),), []
-    given = field(evidence, id, list, where)
-    names = {field(part, "label", str, where) for part in given}
+    evidence_parts = field(evidence, id, list, where)
+    names = {field(part, "label", str, where) for part in evidence_parts}
     if len(names) != 1:
         raise FormatError(
             "BX113", f"the evidence of abstract {id!r} has {len(names)} labels", where=where, hint="give it one"
         )
-    rationales = [integers(field(part, "sentences", list, where), "sentences", where) for part in given]
+    rationales = [integers(field(part, "sentences", list, where), "sentences", where) for part in evidence_parts]
     sentences = abstract.sentences or ()
     anchored = []
     for number in sorted({number for rationale in rationales for number in rationale}):
         if not 0 <= number < len(sentences):
             raise FormatError(
                 "BX114",
-                f"rationale sentence {number} is not among the {len(sentences)} of abstract {id!r}",
+                f"rationale sentence {number} is not one of the {len(sentences)} of abstract {id!r}",
                 where=where,
                 hint="sentences are counted from 0",
             )

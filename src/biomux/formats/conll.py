@@ -1,22 +1,22 @@
-"""CoNLL columns: a token and its tag a line, an empty line after each sentence.
+"""CoNLL columns: one token and its tag per line, an empty line after each sentence.
 
-Reading. Columns are separated by a TAB or, where a line has none, by blanks: two to four of them, the token first, the tag last. A third column
-of `+` or `-` after the tag is HUNER's: whether a blank follows the token. There are no quotes or missing values, and a token may begin with `#`. Lines
-that begin with `#`, stand before a sentence and cannot be a token with its tag (`# sent_id = 7`: there is no TAB in it, and the sentence has them, or the end is no tag)
-are comments: they go to `metadata["comments"]`. `comments=true` takes every line for one that begins with `#` and has no TAB, `comments=false` none. A tag is split at its first hyphen. Tags are decoded by one set of rules that fits IOB1, IOB2, IOBES and BILOU: `B`,
-`S` and `U` begin a mention, `I`, `E` and `L` go on with one of the same type or else begin one, `E`, `L`, `S` and `U` end it. Tags without a type get
-the option `type`. An option `scheme` ("iob1", "iob2", "iobes") makes the reader refuse what that scheme does not allow.
+Reading. Columns are separated by a tab or, in a line without tabs, by spaces: two to four columns, the token first, the tag last. A third column
+of `+` or `-` after the tag is HUNER's: whether a space follows the token. There are no quotes or missing values, and a token may begin with `#`. A line before a sentence
+that begins with `#` and cannot be a token with its tag (`# sent_id = 7`: it has no tab although the sentence has tabs, or does not end in a tag)
+is a comment, which goes to `metadata["comments"]`. With `comments=true` every line that begins with `#` and has no tab is a comment, with `comments=false` none is. A tag is split at its first hyphen. Tags are decoded by one set of rules that fits IOB1, IOB2, IOBES and BILOU: `B`,
+`S` and `U` begin a mention, `I`, `E` and `L` continue one of the same type or else begin one, `E`, `L`, `S` and `U` end it. Tags without a type get
+the option `type`. The option `scheme` ("iob1", "iob2", "iobes") makes the reader refuse tags that the scheme does not allow.
 
-A line that begins with `-DOCSTART-` begins a document: the sentences up to the next one, joined by a blank. Sentences before any such line are
-documents of their own. `by="sentence"` and `by="document"` overrule this; without marks, the second makes one document of the file. Documents are
-called `<stem>:<n>`, n counted from 1.
+A line that begins with `-DOCSTART-` begins a document: the sentences up to the next such line, joined by a space. Each sentence before any such line is
+a document. `by="sentence"` and `by="document"` override this; without marks, the latter makes the file one document. Documents are
+named `<stem>:<n>`, n counted from 1.
 
-Blanks are not recorded, so the text is rebuilt (see `spacing`); `spacing="blank"` puts one blank between any two tokens. HUNER's
-column, where it is there, is followed to the letter.
+White space is not recorded, so the text is rebuilt (see `spacing`); `spacing="blank"` puts one space between any two tokens. HUNER's
+column, if present, is followed exactly.
 
-Writing. Two columns, IOB2. Sentences are the document's, or those that its text is split into where it has none, but never inside a span. Blanks in
-a type become `_` (`B-cell_line`), which is reported. Tokens are the document's, or words and single signs where it has none; they are split where a span begins or ends inside them, so
-that nothing is lost. Of spans that overlap, the longest stays (of equals the leftmost, then the first given); each of the others is reported.
+Writing. Two columns, IOB2. Sentences are the document's; without any, the text is split, but never inside a span. White space in
+a type becomes `_` (`B-cell_line`), which is reported. Tokens are the document's, or words and single punctuation characters if it has none; they are split where a span begins or ends inside them, so
+that nothing is lost. Of overlapping spans the longest is kept (of equal ones the leftmost, then the first given); the others are reported.
 A discontinuous span is written from its start to its end, and reported. `-DOCSTART-` is written from the first document on that
 is not exactly one sentence.
 """
@@ -56,15 +56,15 @@ def read(
     spacing: Literal["rebuilt", "blank"] = "rebuilt",
     comments: bool | None = None,
 ) -> Iterator[Document]:
-    """A document a sentence, or a document a `-DOCSTART-` block; see the module's docstring for the options."""
+    """One document per sentence or per `-DOCSTART-` block; see the module's docstring for the options."""
     _choice("scheme", scheme, _ALLOWED)
     _choice("by", by, ("auto", "sentence", "document"))
     _choice("spacing", spacing, ("rebuilt", "blank"))
-    known: dict[str, _Tag] = {}
+    tag_cache: dict[str, _Tag] = {}
     stem = source.stem
     for number, block in enumerate(_blocks(source, by, comments), 1):
         try:
-            document = _document(block, f"{stem}:{number}", source.name, type, scheme, spacing, known)
+            document = _document(block, f"{stem}:{number}", source.name, type, scheme, spacing, tag_cache)
         except FormatError as error:
             on_error(error)
             continue
@@ -72,7 +72,7 @@ def read(
 
 
 class _Sentence:
-    """The lines of a sentence as columns; `line` is where it begins."""
+    """The lines of a sentence as columns; `line` is the number of its first line."""
 
     __slots__ = ("blanks", "comments", "line", "problem", "tags", "tokens")
 
@@ -86,7 +86,7 @@ class _Sentence:
 
 
 def _blocks(source: Source, by: str, comments: bool | None) -> Iterator[list[_Sentence]]:
-    """The sentences of each document to be."""
+    """The sentences of each document."""
     block: list[_Sentence] | None = [] if by == "document" else None
     for sentence in _sentences(source, comments):
         if sentence is None:
@@ -105,10 +105,10 @@ def _blocks(source: Source, by: str, comments: bool | None) -> Iterator[list[_Se
 def _sentences(source: Source, comments: bool | None) -> Iterator[_Sentence | None]:
     """Each sentence; None for a line that begins a document."""
     sentence: _Sentence | None = None
-    kept: list[str] = []
+    pending_comments: list[str] = []
     for number, line, is_comment in _lines(source, comments):
         if is_comment:
-            (kept if sentence is None else sentence.comments).append(line)
+            (pending_comments if sentence is None else sentence.comments).append(line)
             continue
         columns = line.split("\t")
         if len(columns) == 1:
@@ -126,7 +126,7 @@ def _sentences(source: Source, comments: bool | None) -> Iterator[_Sentence | No
             yield None
             continue
         if sentence is None:
-            sentence, kept = _Sentence(number, kept), []
+            sentence, pending_comments = _Sentence(number, pending_comments), []
         sentence.tokens.append(token)
         if len(columns) == 2 and token:
             sentence.tags.append(columns[1])
@@ -137,7 +137,7 @@ def _sentences(source: Source, comments: bool | None) -> Iterator[_Sentence | No
 
 
 def _lines(source: Source, comments: bool | None) -> Iterator[tuple[int, str, bool]]:
-    """Each line, and whether it is a comment. Lines that may be are held back until the next one tells whether there are TABs."""
+    """Each line, and whether it is a comment. Possible comments are held back until the next line shows whether there are tabs."""
     waiting: list[tuple[int, str]] = []
     between = True
     for number, line in lines(source):
@@ -151,14 +151,16 @@ def _lines(source: Source, comments: bool | None) -> Iterator[tuple[int, str, bo
         between = not line.strip(" \t") or line.startswith(MARK)
         if waiting:
             tabs = "\t" in line.strip(" \t")
-            yield from ((waited, kept, tabs or not _is_tagged(kept)) for waited, kept in waiting)
+            yield from (
+                (held_number, held_line, tabs or not _is_tagged(held_line)) for held_number, held_line in waiting
+            )
             waiting = []
         yield number, line, False
-    yield from ((waited, kept, not _is_tagged(kept)) for waited, kept in waiting)
+    yield from ((held_number, held_line, not _is_tagged(held_line)) for held_number, held_line in waiting)
 
 
 def _is_tagged(line: str) -> bool:
-    """Whether it has the columns of a token, the last of them a tag."""
+    """Whether it has the columns of a token, with a tag last."""
     columns = _columns(line)
     if len(columns) >= 3 and columns[-1] in ("+", "-"):
         del columns[-1]
@@ -171,7 +173,7 @@ def _columns(line: str) -> list[str]:
 
 
 def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
-    """The tag of a line that is not just a token and a tag; what is wrong with it is kept for when the document is made."""
+    """Add the tag of a line that is not just a token and a tag; a problem is kept until the document is made."""
     huner = len(columns) >= 3 and columns[-1] in ("+", "-")
     sentence.tags.append(columns[-2] if huner else columns[-1])
     if huner:
@@ -196,22 +198,22 @@ def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
 
 
 def _document(
-    block: list[_Sentence], name: str, file: str, type: str, scheme: str, spacing: str, known: dict[str, _Tag]
+    block: list[_Sentence], name: str, file: str, type: str, scheme: str, spacing: str, tag_cache: dict[str, _Tag]
 ) -> Document:
     pieces: list[str] = []
     tokens: list[Range] = []
     sentences: list[Range] = []
     spans: list[Span] = []
     position = 0
-    apart = True
+    spaced = True
     for sentence in block:
         if sentence.problem is not None:
             raise sentence.problem
         text, places = _text(sentence, spacing, file)
-        if pieces and apart:
+        if pieces and spaced:
             pieces.append(" ")
             position += 1
-        apart = not sentence.blanks or sentence.blanks[-1]
+        spaced = not sentence.blanks or sentence.blanks[-1]
         if position:
             places = [(start + position, end + position) for start, end in places]
         pieces.append(text)
@@ -219,7 +221,7 @@ def _document(
         sentences.append((position, position + len(text)))
         position += len(text)
         if sentence.tags.count("O") != len(sentence.tags):
-            tags = _tags(sentence, type, scheme, known, file)
+            tags = _tags(sentence, type, scheme, tag_cache, file)
             spans += [Span(places[first][0], places[last][1], kind) for first, last, kind in _mentions(tags)]
     comments = [comment for sentence in block for comment in sentence.comments]
     return Document(
@@ -238,7 +240,7 @@ def _text(sentence: _Sentence, spacing: str, file: str) -> tuple[str, list[Range
         if len(sentence.blanks) != len(tokens):
             raise FormatError(
                 "BX116",
-                "some tokens of the sentence have a third column of + or -, and some have none",
+                "some tokens of the sentence have a third column of + or -, but some do not",
                 where=f"{file}:{sentence.line}",
                 hint="give it for all or for none",
             )
@@ -246,10 +248,10 @@ def _text(sentence: _Sentence, spacing: str, file: str) -> tuple[str, list[Range
     return join(tokens) if spacing == "rebuilt" else lay_out(tokens, [False] * len(tokens))
 
 
-def _tags(sentence: _Sentence, type: str, scheme: str, known: dict[str, _Tag], file: str) -> list[_Tag]:
-    found = []
+def _tags(sentence: _Sentence, type: str, scheme: str, tag_cache: dict[str, _Tag], file: str) -> list[_Tag]:
+    decoded = []
     for offset, tag in enumerate(sentence.tags):
-        pair = known.get(tag)
+        pair = tag_cache.get(tag)
         if pair is None:
             if not _TAG.fullmatch(tag) or tag[0] not in _ALLOWED[scheme]:
                 raise FormatError(
@@ -259,31 +261,31 @@ def _tags(sentence: _Sentence, type: str, scheme: str, known: dict[str, _Tag], f
                     hint="tags are O, or B, I, E, S, L, U with or without a hyphen and a type",
                 )
             prefix, hyphen, kind = tag.partition("-")
-            pair = known[tag] = (_PREFIXES[prefix], kind if hyphen else "" if prefix == "O" else type)
-        found.append(pair)
+            pair = tag_cache[tag] = (_PREFIXES[prefix], kind if hyphen else "" if prefix == "O" else type)
+        decoded.append(pair)
     if scheme in ("iob2", "iobes"):
-        _check_scheme(sentence, found, scheme, file)
-    return found
+        _check_scheme(sentence, decoded, scheme, file)
+    return decoded
 
 
 def _mentions(tags: list[_Tag]) -> list[tuple[int, int, str]]:
-    """First token, last token and type of each mention."""
-    found: list[tuple[int, int, str]] = []
+    """The first token, last token and type of each mention."""
+    mentions: list[tuple[int, int, str]] = []
     begin = -1
     open_type = ""
     for index, (prefix, kind) in enumerate(tags):
-        goes_on = prefix in (_GO_ON, _END) and begin >= 0 and kind == open_type
-        if begin >= 0 and not goes_on:
-            found.append((begin, index - 1, open_type))
+        continues = prefix in (_GO_ON, _END) and begin >= 0 and kind == open_type
+        if begin >= 0 and not continues:
+            mentions.append((begin, index - 1, open_type))
             begin = -1
-        if prefix != _OUTSIDE and not goes_on:
+        if prefix != _OUTSIDE and not continues:
             begin, open_type = index, kind
         if prefix in (_END, _SINGLE):
-            found.append((begin, index, kind))
+            mentions.append((begin, index, kind))
             begin = -1
     if begin >= 0:
-        found.append((begin, len(tags) - 1, open_type))
-    return found
+        mentions.append((begin, len(tags) - 1, open_type))
+    return mentions
 
 
 def _check_scheme(sentence: _Sentence, tags: list[_Tag], scheme: str, file: str) -> None:
@@ -291,9 +293,9 @@ def _check_scheme(sentence: _Sentence, tags: list[_Tag], scheme: str, file: str)
     inside = ""
     is_open = False
     for offset, (prefix, kind) in enumerate([*tags, (_OUTSIDE, "")]):
-        goes_on = prefix in (_GO_ON, _END)
-        unended = scheme == "iobes" and is_open and not goes_on
-        if unended or (goes_on and not (is_open and kind == inside)):
+        continues = prefix in (_GO_ON, _END)
+        unended = scheme == "iobes" and is_open and not continues
+        if unended or (continues and not (is_open and kind == inside)):
             tag = sentence.tags[offset] if offset < len(tags) else "the end of the sentence"
             raise FormatError(
                 "BX113",
@@ -322,14 +324,14 @@ def _sniff(name: str, head: bytes) -> bool:
     if name.endswith((".json", ".jsonl", ".xml", ".csv", ".ann")):
         return False
     text = head.decode("utf-8", "ignore").removeprefix("\ufeff")
-    seen = text.split("\n")
+    head_lines = text.split("\n")
     if len(head) >= 4096:
-        del seen[-1]
-    found, between = 0, True
-    for line in seen:
+        del head_lines[-1]
+    recognised, between = 0, True
+    for line in head_lines:
         line = line.removesuffix("\r")
         if line.startswith(MARK):
-            found += 1
+            recognised += 1
             continue
         if not line.strip(" \t"):
             between = True
@@ -338,9 +340,9 @@ def _sniff(name: str, head: bytes) -> bool:
             if line.startswith("#") and "\t" not in line and between:
                 continue  # a comment
             return False
-        found += 1
+        recognised += 1
         between = False
-    return found > 0
+    return recognised > 0
 
 
 FORMAT = Format(

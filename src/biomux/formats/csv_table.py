@@ -1,12 +1,12 @@
-"""CSV: texts in named columns are read, a table of entities is written.
+"""CSV: reads texts in named columns, writes a table of entities.
 
 Reading. The first row names the columns. The text is in a column called `text`, or in `title` and `abstract`, joined by a line feed as passages, or in
-`sentence`, `content`, `body`, `passage` or `paragraph`; the id in `id`, `pmid`, `doc_id`, `pmcid`, `doi` and the like. `--text NAME` and `--id NAME` name others;
-several for the text with commas: `--text title,abstract`. Where the first row is data already, columns have numbers: `--id 1 --text 2`. All other columns
-become metadata. A row without an id is called `<stem>:<line>`. Commas, semicolons, tabs or bars separate, whichever the first row has most of
-(option `delimiter`). A cell may stand in quotes, as RFC 4180 says (option `quotes`).
+`sentence`, `content`, `body`, `passage` or `paragraph`; the id is in `id`, `pmid`, `doc_id`, `pmcid`, `doi` and the like. `--text NAME` and `--id NAME` choose other columns;
+for a text in several columns use commas: `--text title,abstract`. If the first row is already data, use numbers: `--id 1 --text 2`. All other columns
+become metadata. A row without an id is named `<stem>:<line>`. The delimiter is a comma, semicolon, tab or vertical bar, whichever is most frequent in the first row
+(option `delimiter`). A cell may be quoted, as in RFC 4180 (option `quotes`).
 
-Writing. One row an entity, and no text: see [tsv](#tsv) for the columns. Texts with their entities are held by other formats.
+Writing. One row per entity, without texts: see [tsv](#tsv) for the columns. Use another format to keep texts and entities together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix, and a column that is known to hold a text."""
+    """By its suffix, and a column with a known name for a text."""
     return name.lower().endswith(".csv") and columns.has_text(table_read.header_of(head))
 
 
@@ -40,7 +40,7 @@ def read(
     delimiter: str | None = None,
     quotes: bool = True,
 ) -> Iterator[Document]:
-    """A document a row."""
+    """One document per row."""
     separator = delimiter or table_read.delimiter_of(source.head())
     return table_read.read(source, on_error=on_error, text=text, id=id, delimiter=separator, quotes=quotes)
 

@@ -1,18 +1,18 @@
-"""DDI corpus XML: drug names and the interactions of every pair of them in a sentence; one file a document.
+"""DDI corpus XML: drug names, and the interaction of every pair of them in a sentence; one document per file.
 
     <document id="d1"><sentence id="d1.s0" text="…">
       <entity id="d1.s0.e0" charOffset="0-6" type="drug" text="aspirin"/>
       <pair id="d1.s0.p0" e1="d1.s0.e0" e2="d1.s0.e1" ddi="true" type="effect"/></sentence></document>
 
-The text is the sentences, white space and all, with a line feed between them; an empty sentence cannot be a range, so its number is in
-`metadata["empty sentences"]`. `charOffset` counts in the sentence, its last character included; `a-b;c-d` is a discontinuous mention.
+The text is the sentences, including their white space, with a line feed between them; an empty sentence cannot be a range, so its number is in
+`metadata["empty sentences"]`. `charOffset` counts in the sentence and includes the last character; `a-b;c-d` is a discontinuous mention.
 
-Every pair is a relation between `e1` and `e2`, called by its id: of its type if `ddi` is true, of type `unspecified` if it is true without a type (one is),
-of type `none` if it is false. So the relations that are not `none` are the positive ones.
+Every pair is a relation between `e1` and `e2`, with the pair's id. Its type is the pair's if `ddi` is true, `unspecified` if `ddi` is true without a type
+(one pair), and `none` if `ddi` is false. So the relations that are not `none` are the positive ones.
 
-An entity's `text` must be that at its offsets. One that differs only in blanks (three do, where fragments join) is accepted, its text kept in the
-span's `extra`. Any other is malformed (BX115), and the document with it, unless `mismatch="keep"`: then it too is kept as its offsets say, its
-text in `extra`. The corpus has one, DDI-DrugBank.d216.s16.e2, which is off by one.
+An entity's `text` must be the text at its offsets. One that differs only in white space (three do, where fragments join) is accepted, and its text kept in the
+span's `extra`. Any other makes the document malformed (BX115), unless `mismatch="keep"`: then its offsets are trusted, and its
+text is kept in `extra`. The corpus has one such entity, DDI-DrugBank.d216.s16.e2, which is off by one.
 """
 
 from __future__ import annotations
@@ -60,17 +60,19 @@ def read(
     """The document of the file."""
     if mismatch not in ("error", "keep"):
         raise UsageError("BX001", f"mismatch must be error or keep, got {mismatch!r}")
-    found = False
+    any_document = False
     for element in elements(source, "document"):
-        found = True
+        any_document = True
         try:
             document = _document(source, element, mismatch)
         except FormatError as error:
             on_error(error)
             continue
         yield document
-    if not found:
-        raise FormatError("BX113", "there is no <document> in it", where=source.name, hint="check the file's format")
+    if not any_document:
+        raise FormatError(
+            "BX113", "there is no <document> in the file", where=source.name, hint="check the file's format"
+        )
 
 
 def _document(source: Source, element: Element, mismatch: Mismatch) -> Document:
@@ -81,9 +83,9 @@ def _document(source: Source, element: Element, mismatch: Mismatch) -> Document:
     spans: list[Span] = []
     relations: list[Relation] = []
     for sentence, (start, end) in zip(sentences, ranges, strict=True):
-        here = _Sentence(text[start:end], start)
-        spans += [_span(found, here, line_of(source, found), mismatch) for found in sentence.iterfind("entity")]
-        relations += [_relation(found, line_of(source, found)) for found in sentence.iterfind("pair")]
+        placed = _Sentence(text[start:end], start)
+        spans += [_span(item, placed, line_of(source, item), mismatch) for item in sentence.iterfind("entity")]
+        relations += [_relation(item, line_of(source, item)) for item in sentence.iterfind("pair")]
     metadata: dict[str, Any] = {}
     if empty := [number for number, (start, end) in enumerate(ranges) if start == end]:
         metadata["empty sentences"] = empty
@@ -103,12 +105,12 @@ def _span(element: Element, sentence: _Sentence, where: str, mismatch: Mismatch)
     where = f"{where} (entity {name!r})"
     stated = _attribute(element, "text", where)
     places = _places(_attribute(element, "charOffset", where), len(sentence.text), where)
-    told = " ".join(sentence.text[start:end] for start, end in places)
-    same = "".join(told.split()) == "".join(stated.split())
+    mention = " ".join(sentence.text[start:end] for start, end in places)
+    same = "".join(mention.split()) == "".join(stated.split())
     if not same and mismatch == "error":
         raise FormatError(
             "BX115",
-            f"the entity's text is {stated!r}, but {told!r} stands at its offsets",
+            f"the entity's text is {stated!r}, but the text at its offsets is {mention!r}",
             where=where,
             hint="correct it, or trust the offsets with -O mismatch=keep",
         )
@@ -119,7 +121,7 @@ def _span(element: Element, sentence: _Sentence, where: str, mismatch: Mismatch)
         _attribute(element, "type", where),
         id=name,
         fragments=fragments if len(fragments) > 1 else (),
-        extra={} if told == stated else {"text": stated},
+        extra={} if mention == stated else {"text": stated},
     )
 
 
@@ -130,7 +132,7 @@ def _places(offsets: str, size: int, where: str) -> list[Range]:
         )
     pairs = [part.split("-") for part in offsets.split(";")]
     places = sorted((int(first), int(last) + 1) for first, last in pairs)
-    ordered = all(left[1] <= right[0] for left, right in pairwise(places))
+    ordered = all(place[1] <= following[0] for place, following in pairwise(places))
     if not ordered or any(not 0 <= start < end <= size for start, end in places):
         raise FormatError(
             "BX114",

@@ -1,11 +1,11 @@
 """doccano JSON lines: `{"id": 1, "text": "…", "label": [[0, 4, "GENE"]]}`.
 
-Read as well: labels of the whole text (`"label": ["relevant"]`, `"label": "relevant"`); the fields of other versions and projects, `"labels"`, `"cats"`,
+Also read: labels of the whole text (`"label": ["relevant"]`, `"label": "relevant"`); the fields of other versions and projects, `"labels"`, `"cats"`,
 `"annotations"` and `"entities"`, whose elements are labels, `[start, end, type]` or objects with `start_offset`, `end_offset` and `label`; and doccano's export with relations
-(`"relations"` with `from_id` and `to_id`). What else an object says (`user`) is the span's extra or, of a label, kept in the metadata as "label details". Other fields become metadata.
+(`"relations"` with `from_id` and `to_id`). Other keys of an object (`user`) go to the span's extra or, for a label, to the metadata as "label details". Other fields become metadata.
 
-doccano's versions disagree about offsets after characters beyond U+FFFF: some count characters, others UTF-16 units, and nothing in
-the file tells which. Characters are assumed; `offsets="utf16"` reads the other kind. What is written counts characters.
+doccano's versions disagree about offsets after characters beyond U+FFFF: some count characters, others UTF-16 units, and the file does not
+say which. Characters are assumed; `offsets="utf16"` reads the other kind. Written offsets count characters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PRODIGY = re.compile(rb'"(?:_input_hash"|_task_hash"|answer"\s*:\s*"|spans"\s*:
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix; or a line with `text` and one of doccano's arrays as far as can be seen, and nothing that only Prodigy has."""
+    """By its suffix; or by a line with `text` and one of doccano's arrays, as far as can be seen, and nothing that only Prodigy has."""
     if name.endswith(".doccano.jsonl"):
         return True
     first = head.split(b"\n", 1)[0]
@@ -51,14 +51,14 @@ def read(
     on_error: Callable[[FormatError], None] = stop,
     offsets: Literal["characters", "utf16"] = "characters",
 ) -> Iterator[Document]:
-    """One document a line; called `<stem>:<line>` where there is no id."""
+    """One document per line, named `<stem>:<line>` if it has no id."""
     if offsets not in ("characters", "utf16"):
         raise UsageError("BX001", f"offsets must be characters or utf16, got {offsets!r}")
     return _read(source, on_error, utf16=offsets == "utf16")
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """With span ids or relations, doccano's export with relations; else `label`, of spans or of the whole text."""
+    """With span ids or relations, write doccano's export with relations; else `label`, for spans or the whole text."""
     for document in documents:
         report_losses(document, HOLDS, on_loss)
         stream.write(to_json(_record(document, on_loss), document.id) + b"\n")
@@ -89,7 +89,7 @@ def _document(value: Any, default: str, where: str, *, utf16: bool) -> Document:
                 details += [item] if len(item) > 1 else []
             else:
                 spans.append(_entity(item, where) if isinstance(item, dict) else _span(item, where))
-    metadata = {name: held for name, held in value.items() if name not in _OWN}
+    metadata = {name: content for name, content in value.items() if name not in _OWN}
     if details:
         metadata["label details"] = details
     if place is not None:
@@ -113,12 +113,12 @@ def _span(item: Any, where: str) -> Span:
 
 
 def _items(value: dict[str, Any], name: str, where: str) -> list[Any]:
-    """The elements of a field: an array's, one string, or the names in an object whose values are true or 1 (spaCy's `cats`)."""
-    held = value.get(name)
-    if isinstance(held, str) and name != "annotations":
-        return [held]
-    if name == "cats" and isinstance(held, dict):
-        return [label for label, is_so in held.items() if is_so in (True, 1)]
+    """The elements of a field: those of an array, a single string, or the names in an object whose values are true or 1 (spaCy's `cats`)."""
+    content = value.get(name)
+    if isinstance(content, str) and name != "annotations":
+        return [content]
+    if name == "cats" and isinstance(content, dict):
+        return [label for label, is_so in content.items() if is_so in (True, 1)]
     return optional(value, name, list, where) or []
 
 
@@ -126,7 +126,7 @@ def _entity(item: Any, where: str) -> Span:
     start, end = field(item, "start_offset", int, where), field(item, "end_offset", int, where)
     name = None if item.get("id") is None else name_of(item["id"], "an entity's id", where)
     kind = name_of(field(item, "label", object, where), "a type", where)
-    extra = {key: held for key, held in item.items() if key not in ("id", "label", "start_offset", "end_offset")}
+    extra = {key: content for key, content in item.items() if key not in ("id", "label", "start_offset", "end_offset")}
     return Span(start, end, kind, id=name, extra=extra)
 
 
@@ -150,8 +150,8 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
         fields["label"] = [[span.start, span.end, span.type] for span in document.spans] + labels
     metadata = as_json(document.metadata, document.id)
     if clash := _OWN & metadata.keys():
-        on_loss(Loss(document.id, "metadata", len(clash), f"doccano has fields of its own called {sorted(clash)}"))
-    return {**{name: held for name, held in metadata.items() if name not in clash}, **fields}
+        on_loss(Loss(document.id, "metadata", len(clash), f"doccano has its own fields called {sorted(clash)}"))
+    return {**{name: content for name, content in metadata.items() if name not in clash}, **fields}
 
 
 def _entity_record(span: Span) -> dict[str, Any]:
@@ -160,18 +160,18 @@ def _entity_record(span: Span) -> dict[str, Any]:
 
 
 def _relation_records(document: Document, on_loss: Callable[[Loss], None]) -> list[dict[str, Any]]:
-    kept = []
+    records = []
     for relation in document.relations:
         ends = [argument.target for argument in relation.arguments]
         plain = Relation(
             relation.type, tuple(Argument(role, end) for role, end in zip(ROLES, ends, strict=False)), id=relation.id
         )
         if relation != plain:
-            on_loss(Loss(document.id, "relations", detail="what is not two spans with the roles from and to"))
+            on_loss(Loss(document.id, "relations", detail="everything but two spans with the roles from and to"))
         if len(ends) == 2 and all(argument.kind == "span" for argument in relation.arguments):
             named = {} if relation.id is None else {"id": relation.id}
-            kept.append({**named, "from_id": ends[0], "to_id": ends[1], "type": relation.type})
-    return kept
+            records.append({**named, "from_id": ends[0], "to_id": ends[1], "type": relation.type})
+    return records
 
 
 FORMAT = Format(

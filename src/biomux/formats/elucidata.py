@@ -2,7 +2,7 @@
 
     [{"id": "GSE1", "text": "HeLa cells", "spans": [{"start": 0, "end": 4, "keyword": "HeLa", "label": "CELLLINE"}]}, …]
 
-`id` may be missing: the document is then called `<stem>:<n>`, n counted from 1 over the records of the file. `keyword` must be the
+`id` may be missing: the document is then named `<stem>:<n>`, n counted from 1 over the records of the file. `keyword` must be the
 text at its offsets.
 """
 
@@ -27,7 +27,7 @@ _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*\[\s*(?:\]\s*$|\{\s*"(?:id|text|spans
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a paragraph."""
+    """One document per paragraph."""
     for number, (line, record) in enumerate(items(source, on_error=on_error), 1):
         try:
             document = _document(record, f"{source.stem}:{number}", f"{source.name}:{line}")
@@ -42,7 +42,7 @@ def _sniff(name: str, head: bytes) -> bool:
         return True
     if name.endswith(".jsonl") or not _START.match(head):
         return False
-    # The first paragraph may be longer than the head: then its end, and maybe its spans, are not in sight.
+    # The first paragraph may be longer than the head: then its end, and maybe its spans, are not visible.
     return b'"spans"' in head or (b'"text"' in head and b"}" not in head)
 
 

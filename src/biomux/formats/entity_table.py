@@ -1,6 +1,6 @@
-"""Tables of entities, a row each: what CSV and TSV are written as. They hold the entities and not the texts, so they are not read again.
+"""Tables of entities, one row each: the output of CSV and TSV. They have no texts, so they cannot be read again.
 
-The page of `tsv` says what the columns are.
+The docstring of `tsv_table` describes the columns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COLUMNS = ("document", "start", "end", "type", "mention", "score", "head", "identifiers")
 HOLDS: frozenset[Feature] = frozenset({"spans", "overlaps", "scores", "heads", "identifiers"})
 SAID: frozenset[Feature] = frozenset({"fragments", "relations", "labels", "pair", "questions"})
-"""What is said of a document beside its entities: told as lost. The rest goes with the text."""
+"""Annotations of a document other than its entities: reported as lost. Losing the rest is part of losing the text."""
 ELSEWHERE: dict[str, str] = {
     "relations": "the format relations has a table of them",
     "labels": "the format labels has a table of them",
@@ -31,7 +31,7 @@ def write_tsv(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Calla
 
 
 def write_rows(stream: BinaryIO, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Another table, tab-separated: signs that do not print are written as escapes."""
+    """Another table, tab-separated; characters that are not printable are escaped."""
     stream.write(_tsv_line(columns))
     stream.writelines(_tsv_line(one_line(str(cell)) for cell in row) for row in rows)
 
@@ -60,7 +60,7 @@ def _rows(documents: Iterable[Document], on_loss: Callable[[Loss], None]) -> Ite
 
 
 def one_line(text: str) -> str:
-    """Text on one line, without anything that a terminal would obey."""
+    """Text on one line, with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,10 +1,10 @@
-"""Hallmarks of cancer as BLURB writes it: a row a sentence, several labels each.
+"""Hallmarks of cancer as BLURB writes it: one row per sentence, with several labels.
 
     labels⇥sentence⇥index
     0_0,1_0,2_0,3_0,4_1,5_0,6_0,7_0,8_1,9_0⇥The drug arrests cells .⇥20862378_s1
 
-Tab-separated, no quoting (sentences may begin with a quote). Rows that follow each other with the same PMID are one document: its sentences joined by a blank,
-each hallmark a label anchored to its sentence. A sentence without labels has none of the ten; the labels of the document are the
+Tab-separated, no quoting (sentences may begin with a quote). Consecutive rows with the same PMID are one document: its sentences joined by a space,
+each hallmark a label at the place of its sentence. A sentence without labels has none of the ten; the labels of the document are the
 union of its sentences'.
 """
 
@@ -38,14 +38,14 @@ HALLMARKS = (
     "Sustaining proliferative signaling",
     "Tumor promoting inflammation",
 )
-"""By their number in the files, which give no names."""
+"""By their numbers in the files, which do not name them."""
 
 _Row = tuple[str, tuple[str, ...]]
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document an abstract."""
-    current, kept, where = "", list[_Row](), ""
+    """One document per abstract."""
+    current, sentences, where = "", list[_Row](), ""
     columns: list[int] = []
     for line, row in rows(source, delimiter="\t"):
         place = f"{source.name}:{line}"
@@ -57,13 +57,13 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
         except FormatError as error:
             on_error(error)
             continue
-        if pmid != current and kept:
-            yield _document(current, kept, where)
-            kept = []
-        current, where = pmid, where if kept else place
-        kept.append(sentence)
-    if kept:
-        yield _document(current, kept, where)
+        if pmid != current and sentences:
+            yield _document(current, sentences, where)
+            sentences = []
+        current, where = pmid, where if sentences else place
+        sentences.append(sentence)
+    if sentences:
+        yield _document(current, sentences, where)
 
 
 def _columns(row: list[str], where: str) -> list[int]:
@@ -81,28 +81,32 @@ def _row(row: list[str], columns: list[int], where: str) -> tuple[str, _Row]:
     )
     pmid, mark, number = index.rpartition("_s")
     if not mark or not number.isdecimal():
-        raise FormatError("BX113", f"the index {index!r} is not like 20862378_s1", where=where, hint="write PMID_sN")
+        raise FormatError(
+            "BX113", f"the index must look like 20862378_s1, got {index!r}", where=where, hint="write PMID_sN"
+        )
     if not sentence:
         raise FormatError("BX113", "the sentence is empty", where=where, hint="remove the row")
     return pmid, (sentence, _hallmarks(flags, where))
 
 
 def _hallmarks(flags: str, where: str) -> tuple[str, ...]:
-    found = []
+    hallmarks = []
     for flag in flags.split(","):
         match = re.fullmatch(r"([0-9])_([01])", flag)
         if match is None:
-            raise FormatError("BX113", f"the label {flag!r} is not like 4_1", where=where, hint="write 0_0,1_0,…,9_1")
+            raise FormatError(
+                "BX113", f"a label must look like 4_1, got {flag!r}", where=where, hint="write 0_0,1_0,…,9_1"
+            )
         if match[2] == "1":
-            found.append(HALLMARKS[int(match[1])])
-    return tuple(found)
+            hallmarks.append(HALLMARKS[int(match[1])])
+    return tuple(hallmarks)
 
 
-def _document(pmid: str, kept: list[_Row], where: str) -> Document:
-    text, ranges = join((sentence for sentence, _ in kept), " ")
+def _document(pmid: str, sentences: list[_Row], where: str) -> Document:
+    text, ranges = join((sentence for sentence, _ in sentences), " ")
     labels = tuple(
         Label(name, start=start, end=end)
-        for (_, names), (start, end) in zip(kept, ranges, strict=True)
+        for (_, names), (start, end) in zip(sentences, ranges, strict=True)
         for name in names
     )
     return build(where, pmid, text, sentences=tuple(ranges), labels=labels)

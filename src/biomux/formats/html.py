@@ -1,8 +1,8 @@
-"""HTML: one page that shows documents with their entities, for people to read. Only written.
+"""HTML: one page that shows documents with their entities, for people to read. Write-only.
 
-Entities are underlined in the colour of their type and followed by its name; where they overlap, the lines lie below each other. Relations, labels and answers are
-listed below each text, and types can be switched off. The page needs no other file and no network, so it can be mailed, and follows the reader's dark mode.
-Use another format for programs: nothing reads this one again.
+Entities are underlined in the colour of their type and followed by its name; overlapping entities have their lines one below the other. Relations, labels and answers are
+listed below each text, and types can be hidden. The page needs no other file and no network, so it can be mailed, and follows the reader's dark mode.
+Use another format for programs: this one cannot be read again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ HOLDS: frozenset[Feature] = frozenset(
     {"spans", "overlaps", "fragments", "identifiers", "scores", "heads", "relations", "labels", "pair", "questions"}
 )
 IN_MEMORY = 8_000_000
-"""Bytes of articles that are held; the rest waits in a temporary file until the types, which stand above all, are known."""
+"""Maximum bytes of articles in memory; more go to a temporary file until all types, which are listed first, are known."""
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
-    """Refused: a page is for people."""
+    """Always refused: a page is for people."""
     del on_error
     raise FormatError(
-        "BX110", "HTML is only written, not read", where=source.name, hint="read what the page was made from"
+        "BX110", "HTML can only be written, not read", where=source.name, hint="read what the page was made from"
     )
 
 
@@ -45,7 +45,7 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
             if unshown := html.unshown(document):
                 on_loss(
                     Loss(
-                        document.id, "text", unshown, "signs that a browser does not show have a symbol in their place"
+                        document.id, "text", unshown, "characters that a browser does not show are replaced by symbols"
                     )
                 )
             waiting.write(html.article(document, types).encode())

@@ -7,13 +7,13 @@ An article is a document: the parts below, joined by line feeds, each a passage.
 | title | the article's title | |
 | abstract | an abstract, or one section of it | title, if it has one |
 | heading | a section's title | level |
-| section | a section's own paragraphs, lists and quotes, a line each; not those of sections within it | title, type |
+| section | a section's paragraphs, lists and quotes, one per line; without those of its subsections | title, type |
 | caption | the caption of a figure or table | of, label |
 
-`type` is the section's `sec-type`, or is told from its title ("Materials and methods" → methods). Markup is flattened, and runs of
-blanks and line ends become one blank, except in `<preformat>`. A formula is its MathML's characters, or its text. Tables' cells,
-references, footnotes, supplements, LaTeX, translated abstracts, sub-articles and responses are left out, and counted in the metadata as "left_out". The id is the PMC id, else PMID, DOI or
-the file's stem; all of them are metadata.
+`type` is the section's `sec-type`, or is derived from its title ("Materials and methods" → methods). Markup is removed, and runs of
+white space become one space, except in `<preformat>`. Of a formula the characters of its MathML are kept, or its text. Table cells,
+references, footnotes, supplements, LaTeX, translated abstracts, sub-articles and responses are left out, and counted in the metadata as "left_out". The id is the PMC id, else the PMID, DOI or
+file's stem; all ids are in the metadata.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 HOLDS: frozenset[Feature] = frozenset({"passages", "metadata"})
 ID_TYPES = {"pmc": "pmc", "pmcid": "pmc", "pmid": "pmid", "doi": "doi", "publisher-id": "publisher-id"}
-"""`pub-id-type` → name in the metadata; the first that an article has is the document's id."""
+"""`pub-id-type` → name in the metadata; the first id in this order is the document's."""
 
 _TYPES = (
     (re.compile("introduction|background", re.IGNORECASE), "introduction"),
@@ -83,23 +83,23 @@ _NO_LINES = (
     | _LEFT_OUT.keys()
     | {"title", "label", "fig-group", "table-wrap-group", "ref-list", "fn-group", "sec-meta"}
 )
-"""What stands in a section beside its own lines."""
+"""Elements of a section that are not part of its lines."""
 _SPACE = re.compile(r"[ \t\r\n]+")
 _ROOT = re.compile(rb"<(?:\w+:)?article[\s>]")
 
 Part = tuple[str, str, dict[str, Any]]
-"""Text, kind and extra of a passage to be."""
+"""Text, kind and extra of a future passage."""
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """By its root, or the DOCTYPE or first elements that only JATS and NLM articles have."""
+    """By its root element, or a DOCTYPE or first elements that only JATS and NLM articles have."""
     if b"<pmc-articleset" in head or (b"JATS" in head[:1000] and b"<!DOCTYPE" in head):
         return True
     return _ROOT.search(head) is not None and (name.endswith(".nxml") or b"<front" in head or b"article-type=" in head)
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """One document an article."""
+    """One document per article."""
     for number, element in enumerate(elements(source, "{*}article", roots=("article", "pmc-articleset")), 1):
         where = line_of(source, element)
         try:
@@ -111,7 +111,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A set of articles. Passages that JATS has no place for are lost, and the text is then one section."""
+    """A set of articles. If JATS cannot hold the passages, they are lost, and the text becomes one section."""
     stream.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<pmc-articleset>\n')
     for document in documents:
         report_losses(document, HOLDS, on_loss)
@@ -120,7 +120,7 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 
 def _article(document: Document, on_loss: Callable[[Loss], None]) -> str:
-    """The article as XML: with its passages if reading it gives them back, else as one section."""
+    """The article as XML: with its passages if they can be read back, else as one section."""
     from lxml import etree
 
     whole = article(document, document.passages)
@@ -161,13 +161,13 @@ def _document(element: Element, default: str, where: str) -> Document:
 
 
 def _ids(element: Element) -> dict[str, str]:
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for item in element.iterfind("{*}front/{*}article-meta/{*}article-id"):
         key = item.get("pub-id-type", "")
         value = (item.text or "").strip()
         if value and (key in ID_TYPES or key == "biomux"):
-            found.setdefault(ID_TYPES.get(key, key), value)
-    return found
+            ids.setdefault(ID_TYPES.get(key, key), value)
+    return ids
 
 
 def _left_out(element: Element) -> dict[str, int]:
@@ -195,9 +195,9 @@ def _parts(element: Element) -> Iterator[Part]:
 
 
 def _abstract(abstract: Element) -> Iterator[Part]:
-    own = abstract.find("{*}title")
+    abstract_title = abstract.find("{*}title")
     sections = list(abstract.iterfind("{*}sec"))
-    title = _flat(own) if own is not None else ""
+    title = _flat(abstract_title) if abstract_title is not None else ""
     yield "\n".join(_lines(abstract)), "abstract", {"title": title} if title else {}
     for section in sections:
         heading = section.find("{*}title")
@@ -206,7 +206,7 @@ def _abstract(abstract: Element) -> Iterator[Part]:
 
 
 def _section(section: Element, level: int, type_: str = "") -> Iterator[Part]:
-    """The heading, the section's own text, its captions, then the sections within it."""
+    """The heading, the section's own text, its captions, then its subsections."""
     heading = section.find("{*}title")
     title = _flat(heading) if heading is not None else ""
     if title:
@@ -219,8 +219,8 @@ def _section(section: Element, level: int, type_: str = "") -> Iterator[Part]:
         label = float_.find("{*}label")
         if caption is not None:
             of = "figure" if _tag(float_) == "fig" else "table"
-            said = {"of": of} if label is None else {"of": of, "label": _flat(label)}
-            yield "\n".join(_lines(caption, titled=True)), "caption", said
+            caption_extra = {"of": of} if label is None else {"of": of, "label": _flat(label)}
+            yield "\n".join(_lines(caption, titled=True)), "caption", caption_extra
     for inner in section:
         if _tag(inner) in _SECTIONS:
             yield from _section(inner, level + 1, type_)
@@ -233,7 +233,7 @@ def _type_of(section: Element, title: str) -> str:
 
 
 def _floats(section: Element) -> Iterator[Element]:
-    """Figures and tables of a section, not those of sections within it."""
+    """Figures and tables of a section, without those of its subsections."""
     for child in section:
         if _tag(child) in _FLOATS:
             yield child
@@ -242,7 +242,7 @@ def _floats(section: Element) -> Iterator[Element]:
 
 
 def _lines(container: Element, *, deep: bool = False, titled: bool = False) -> list[str]:
-    """The text of a container's paragraphs and the like, a line each; of `<preformat>`, as it stands."""
+    """The text of a container's paragraphs and similar blocks, one per line; `<preformat>` is unchanged."""
     lines: list[str] = []
     for child in container:
         tag = _tag(child)
@@ -258,7 +258,7 @@ def _lines(container: Element, *, deep: bool = False, titled: bool = False) -> l
 
 
 def _block(block: Element) -> list[str]:
-    """A paragraph and the blocks within it: each its own line, in the order of the text."""
+    """A paragraph and the blocks inside it, each on its own line, in the order of the text."""
     lines: list[str] = []
     run: list[str] = []
 
@@ -292,7 +292,7 @@ def _flat(element: Element) -> str:
 
 
 def _tag(element: Element) -> str:
-    """The local name; comments and instructions have none."""
+    """The local name; empty for comments and instructions."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 

@@ -1,4 +1,4 @@
-"""Biomux's own JSON lines: one document a line, everything kept. docs/reference/jsonl.md is the specification."""
+"""Biomux's own JSON lines: one document per line, nothing lost. docs/reference/jsonl.md is the specification."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINE_VERSION = re.compile(rb'"biomux"\s*:\s*\d')
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """An object whose first line carries the version; an empty file by its name."""
+    """An object whose first line has the version; an empty file is recognised by its name."""
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not first:
         return name.endswith(".jsonl")
@@ -29,7 +29,7 @@ def sniff(name: str, head: bytes) -> bool:
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
-    """One document a line; blank lines are passed over. A line of a later version ends the reading whatever `on_error` does."""
+    """One document per line; blank lines are skipped. A line of a later version always raises FormatError."""
     for number, value in values(source, on_error=on_error):
         try:
             document = document_of(value)
@@ -47,7 +47,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterator
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """Everything is held, so `on_loss` is never told anything."""
+    """Nothing is lost, so `on_loss` is never called."""
     del on_loss
     stream.writelines(line(document) for document in documents)
 

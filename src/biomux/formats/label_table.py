@@ -1,16 +1,16 @@
-"""Labels (classes and numbers) as a TSV table for other programs, a row each. It has no texts, so it is not read again.
+"""Labels (classes and numbers) as a TSV table for other programs, one row each. It has no texts, so it cannot be read again.
 
 | column | holds |
 |---|---|
 | `document` | the document's id |
-| `start`, `end` | of a sentence's label, where it stands, in characters, end exclusive; empty for one of the whole document |
-| `label` | the class, or what a number is of |
+| `start`, `end` | the place of a sentence's label, in characters, end exclusive; empty for a label of the whole document |
+| `label` | the class, or the name of a number |
 | `value` | the number; empty for a class |
-| `score` | from 0 to 1, with four digits; empty where there is none |
-| `head` | which head found it; empty where that is not known |
-| `text` | the text that it is said of, for one with a place |
+| `score` | from 0 to 1, with four digits; empty if there is none |
+| `head` | the head that found it; empty if not known |
+| `text` | the text at its place, if it has one |
 
-Tabs, line ends and other signs that do not print are written as escapes (`\\t`).
+Tabs, line breaks and other characters that are not printable are escaped (`\\t`).
 """
 
 from __future__ import annotations

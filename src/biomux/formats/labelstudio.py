@@ -4,18 +4,18 @@
       {"id": "T1", "from_name": "label", "to_name": "text", "type": "labels",
        "value": {"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}, "score": 0.98}]}]}]
 
-Read as well: JSON-MIN, in which a task's data and results stand side by side under the names of their controls (`{"id": 1, "text": "…", "label":
-[{"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}], "topic": {"choices": ["relevant"]}, "annotator": 1}`). Arrays of regions become spans, objects with choices labels; a
-single choice is a plain string there, which nothing tells from data, so it is kept in the metadata like all other fields.
+Also read: JSON-MIN, in which a task's data and results are side by side under the names of their controls (`{"id": 1, "text": "…", "label":
+[{"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}], "topic": {"choices": ["relevant"]}, "annotator": 1}`). Arrays of regions become spans, objects with choices become labels; a
+single choice is a plain string there, which cannot be distinguished from data, so it is kept in the metadata like all other fields.
 
-What a head said is written as a prediction of that `model_version`. A document on which no head said anything is gold: it is
-written with annotations in place of predictions. The labelling interface must call its controls as `from_name`
-says: `<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`, `<Text name="text" value="$text">`.
+The answers of a head are written as a prediction of that `model_version`. A document without answers of heads is gold: it is
+written with annotations instead of predictions. The controls of the labelling interface must have the names in `from_name`:
+`<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`, `<Text name="text" value="$text">`.
 
-What offsets count after characters beyond U+FFFF is not documented, and users report both: UTF-16 units, as JavaScript counts
-(HumanSignal/label-studio issue 1347), and characters, since a change that stores code points (pull request 1559, said there to have
-gone in by another). So the region's own text decides between the two; a region whose text is at neither place is refused, and one
-without text is taken to count characters. What is written counts characters and carries the text.
+It is not documented what offsets count after characters beyond U+FFFF, and users report both: UTF-16 units, as JavaScript counts
+(HumanSignal/label-studio issue 1347), and characters, since a change that stores code points (pull request 1559, which according to its
+thread was merged in another one). So the region's text decides between the two; a region whose text is at neither place is refused, and
+one without text is assumed to count characters. Written offsets count characters, and regions have their text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HOLDS: frozenset[Feature] = frozenset(
 ROLES = ("from", "to")
 """The roles of a relation's arguments: Label Studio has no names for them."""
 MADE_ID = "biomux-"
-"""Begins the ids of regions that stand for spans without one; the reader drops them again where no relation needs them."""
+"""Prefix of the ids of regions for spans without an id; the reader drops these ids unless a relation needs them."""
 
 _START = re.compile(
     rb'(?:\xef\xbb\xbf)?\s*\[\s*(?:\]|\{\s*(?:"id"\s*:\s*\d+\s*,\s*)?"(?:data|annotations|predictions|completions)"\s*:)'
@@ -53,7 +53,7 @@ _OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix; or an array of tasks that begin with their data, annotations or predictions, or are JSON-MIN."""
+    """By its suffix; or an array of tasks that begin with data, annotations or predictions, or are JSON-MIN."""
     if name.endswith(".labelstudio.json"):
         return True
     if not name.endswith(".json") or len(head.strip()) <= 2:
@@ -69,10 +69,10 @@ def read(
     text: str = "text",
     predictions: bool | None = None,
 ) -> Iterator[Document]:
-    """One document a task, with the annotations of everybody who did not skip it.
+    """One document per task, with the annotations of everybody who did not skip it.
 
-    `text` is the field of `data` that holds the text. Predictions are read where a task has no annotations; always or never if
-    `predictions` says so. Results that are neither labels, choices nor relations are kept in the metadata as "label_studio".
+    `text` is the field of `data` that holds the text. Predictions are read if a task has no annotations; always or never if
+    `predictions` is true or false. Results that are neither labels, choices nor relations are kept in the metadata as "label_studio".
     """
     for number, (line, task) in enumerate(items(source, on_error=on_error), 1):
         try:
@@ -84,7 +84,7 @@ def read(
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """One task a document, one task a line."""
+    """One task per document, each on one line."""
     before = b"[\n"
     for document in documents:
         report_losses(document, HOLDS, on_loss)
@@ -101,12 +101,12 @@ def _document(task: Any, default: str, where: str, key: str, predictions: bool |
     name = data.get("id", task.get("id"))
     document = default if name is None else name_of(name, "the id", where)
     where = f"{where} (document {document!r})"
-    given = optional(task, "annotations", list, where) or optional(task, "completions", list, where) or []
-    kept = [item for item in given if not (isinstance(item, dict) and item.get("was_cancelled"))]
+    annotations = optional(task, "annotations", list, where) or optional(task, "completions", list, where) or []
+    finished = [item for item in annotations if not (isinstance(item, dict) and item.get("was_cancelled"))]
     parts = _Parts(text, where)
-    for item in kept:
+    for item in finished:
         parts.add(field(item, "result", list, where), None)
-    if predictions or (predictions is None and not kept):
+    if predictions or (predictions is None and not finished):
         for item in optional(task, "predictions", list, where) or []:
             parts.add(field(item, "result", list, where), optional(item, "model_version", str, where))
     metadata = {field_: value for field_, value in data.items() if field_ not in (key, "id")}
@@ -124,7 +124,7 @@ def _document(task: Any, default: str, where: str, key: str, predictions: bool |
 
 
 def _minimal(task: dict[str, Any], default: str, where: str, key: str) -> Document:
-    """The document of a task of JSON-MIN."""
+    """The document of a JSON-MIN task."""
     document = default if task.get("id") is None else name_of(task["id"], "the id", where)
     where = f"{where} (document {document!r})"
     parts = _Parts(task[key], where)
@@ -140,7 +140,7 @@ def _minimal(task: dict[str, Any], default: str, where: str, key: str) -> Docume
 
 
 class _Parts:
-    """What the results of a task say, gathered."""
+    """Collects the results of a task."""
 
     def __init__(self, text: str, where: str) -> None:
         self._text = text
@@ -172,7 +172,7 @@ class _Parts:
                 self.other.append(result)
 
     def named_spans(self) -> tuple[Span, ...]:
-        """The spans, without the ids that were made for them, unless relations need them."""
+        """The spans, without the ids that the writer made, unless relations need them."""
         used = {argument.target for relation in self.relations for argument in relation.arguments}
         return tuple(
             Span(span.start, span.end, span.type, span.score, span.head)
@@ -183,17 +183,17 @@ class _Parts:
 
     def _place(self, value: dict[str, Any]) -> tuple[int, int]:
         start, end = field(value, "start", int, self._where), field(value, "end", int, self._where)
-        said = optional(value, "text", str, self._where)
-        if said is None or self._text[max(start, 0) : max(end, 0)] == said:
+        stated = optional(value, "text", str, self._where)
+        if stated is None or self._text[max(start, 0) : max(end, 0)] == stated:
             return start, end
         first, last = (self._utf16.offset(offset, self._where) for offset in (start, end))
-        if self._text[first:last] == said:
+        if self._text[first:last] == stated:
             return first, last
-        there = self._text[max(start, 0) : max(end, 0)]
+        text_there = self._text[max(start, 0) : max(end, 0)]
         beyond = f"; the document has {len(self._text):,} characters" if end > len(self._text) else ""
         raise FormatError(
             "BX115",
-            f"a region's text is {_clipped(said)}, but the text at {start}..{end} is {_clipped(there)}{beyond}",
+            f"a region's text is {_clipped(stated)}, but the text at {start}..{end} is {_clipped(text_there)}{beyond}",
             where=self._where,
             hint="the task's text was changed after it was annotated; export both again",
         )
@@ -223,9 +223,9 @@ def _score(result: dict[str, Any], where: str) -> float | None:
 def _task(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
     results: dict[str | None, list[dict[str, Any]]] = {}
     numbers = count(1)
-    made = sum(span.id is not None and span.id.startswith(MADE_ID) for span in document.spans)
-    if made:
-        on_loss(Loss(document.id, "span ids", made, f"ids that begin with {MADE_ID!r}"))
+    made_ids = sum(span.id is not None and span.id.startswith(MADE_ID) for span in document.spans)
+    if made_ids:
+        on_loss(Loss(document.id, "span ids", made_ids, f"ids that begin with {MADE_ID!r}"))
     for span in document.spans:
         results.setdefault(span.head, []).append(_region(document, span, numbers))
     for relation in _held_relations(document, on_loss):
@@ -247,12 +247,12 @@ def _task(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]
     if results.keys() == {None}:
         task["annotations"] = [{"result": results.pop(None)}]
     task["predictions"] = [
-        {"result": found} if head is None else {"model_version": head, "result": found}
-        for head, found in results.items()
+        {"result": head_results} if head is None else {"model_version": head, "result": head_results}
+        for head, head_results in results.items()
     ]
     metadata = as_json(document.metadata, document.id)
     if clash := metadata.keys() & {"id", "text"}:
-        on_loss(Loss(document.id, "metadata", len(clash), "a task's data has an id and a text of its own"))
+        on_loss(Loss(document.id, "metadata", len(clash), "a task's data have their own id and text"))
     task["data"] = {**metadata, "id": document.id, "text": document.text}
     return task
 
@@ -280,12 +280,12 @@ def _choice(label: Label, document: str) -> dict[str, Any]:
 
 
 def _held_relations(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[Relation]:
-    """The relations between two spans; what else there is to them is told as lost."""
+    """The relations between two spans; anything else about them is reported as lost."""
     for relation in document.relations:
         ends = relation.arguments
         plain = tuple(Argument(role, end.target) for role, end in zip(ROLES, ends, strict=False))
         if relation != Relation(relation.type, plain, head=relation.head) or not relation.type:
-            on_loss(Loss(document.id, "relations", detail="all but a type and two spans, from and to"))
+            on_loss(Loss(document.id, "relations", detail="everything but a type and two spans, from and to"))
         if len(ends) == 2 and all(end.kind == "span" for end in ends):
             yield relation
 

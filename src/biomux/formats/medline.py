@@ -1,8 +1,8 @@
-"""PubMed/MEDLINE XML: citation sets, as in the yearly baseline, its daily updates, and what E-utilities answer.
+"""PubMed/MEDLINE XML: citation sets, as in the yearly baseline, its daily updates, and answers of E-utilities.
 
-A citation is a document called by its PMID. Its title and each section of its abstract are passages ("title", "abstract"), joined
-by a line feed; a section's `Label` and `NlmCategory` stand in the passage's `extra` as "label" and "category", not in the text.
-Markup within a text (`<i>`, `<sup>`, MathML) is flattened: its characters stay, its tags go. Journal, year, DOI and PMC id are metadata.
+A citation is a document named by its PMID. Its title and each section of its abstract are passages ("title", "abstract"), joined
+by a line feed; a section's `Label` and `NlmCategory` are in the passage's `extra` as "label" and "category", not in the text.
+Tags within a text (`<i>`, `<sup>`, MathML) are removed, their characters are kept. Journal, year, DOI and PMC id are metadata.
 Not read: other abstracts and titles in other languages, authors, MeSH headings, references.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 CATEGORIES = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS", "UNASSIGNED")
-"""What `NlmCategory` may be."""
+"""The values of `NlmCategory`."""
 HOLDS: frozenset[Feature] = frozenset({"passages", "metadata"})
 
 _ROOTS = (b"<PubmedArticleSet", b"<MedlineCitationSet", b"<PubmedArticle", b"<MedlineCitation", b"<PubmedBookArticle")
@@ -52,7 +52,7 @@ def read(
     on_error: Callable[[FormatError], None] = stop,
     on_deleted: Callable[[str], None] | None = None,
 ) -> Iterator[Document]:
-    """One document a citation. Daily updates end with PMIDs that were withdrawn: each is told to `on_deleted`."""
+    """One document per citation. Daily updates end with withdrawn PMIDs: each is passed to `on_deleted`."""
     old = b"<MedlineCitationSet" in source.head()
     for element in elements(source, *(_OLD_TAGS if old else _TAGS), roots=("Pubmed", "Medline", "Delete")):
         if element.tag in _DELETED:
@@ -69,7 +69,7 @@ def read(
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A set of citations with the elements that the DTD requires, empty or "und" where nothing is known.
+    """A set of citations with the elements that the DTD requires, empty or "und" if nothing is known.
 
     A document whose passages are not a title and abstract sections is written as one abstract.
     """
@@ -90,7 +90,7 @@ def _document(element: Element, where: str) -> Document:
     if article is not None:
         parts += [(characters(title), "title", {}) for title in article.iterfind("ArticleTitle")]
         sections = article.iterfind("Abstract/AbstractText")
-        parts += [(characters(section), "abstract", _said_of(section)) for section in sections]
+        parts += [(characters(section), "abstract", _section_extra(section)) for section in sections]
     parts = [part for part in parts if part[0]]
     text, ranges = join((part[0] for part in parts), "\n")
     passages = tuple(
@@ -99,9 +99,9 @@ def _document(element: Element, where: str) -> Document:
     return build(where, name, text, passages=passages, metadata=_metadata(element, article))
 
 
-def _said_of(section: Element) -> dict[str, Any]:
-    said = {"label": section.get("Label"), "category": section.get("NlmCategory")}
-    return {key: value for key, value in said.items() if value is not None}
+def _section_extra(section: Element) -> dict[str, Any]:
+    attributes = {"label": section.get("Label"), "category": section.get("NlmCategory")}
+    return {key: value for key, value in attributes.items() if value is not None}
 
 
 def _metadata(element: Element, article: Element | None) -> dict[str, Any]:
@@ -113,17 +113,17 @@ def _metadata(element: Element, article: Element | None) -> dict[str, Any]:
     if year := article.findtext("Journal/JournalIssue/PubDate/Year"):
         metadata["year"] = year
     ids = [*element.iterfind("PubmedData/ArticleIdList/ArticleId"), *article.iterfind("ArticleIdList/ArticleId")]
-    for found in ids:
-        if (key := _IDS.get(found.get("IdType", ""))) and found.text:
-            metadata[key] = found.text
-    for found in article.iterfind("ELocationID"):
-        if found.get("EIdType") == "doi" and found.text:
-            metadata.setdefault("doi", found.text)
+    for item in ids:
+        if (key := _IDS.get(item.get("IdType", ""))) and item.text:
+            metadata[key] = item.text
+    for item in article.iterfind("ELocationID"):
+        if item.get("EIdType") == "doi" and item.text:
+            metadata.setdefault("doi", item.text)
     return metadata
 
 
 def _citation(document: Document, on_loss: Callable[[Loss], None]) -> str:
-    """The citation as XML: with the passages as they are if reading gives them back, else as one abstract."""
+    """The citation as XML: with its passages if they can be read back, else as one abstract."""
     if not document.id or document.id != document.id.strip():
         raise FormatError(
             "BX120",
@@ -149,8 +149,8 @@ def _fits(passage: Passage) -> bool:
     if passage.kind == "title":
         return not passage.extra
     strings = all(isinstance(value, str) for value in passage.extra.values())
-    known = passage.extra.get("category", "UNASSIGNED") in CATEGORIES
-    return passage.kind == "abstract" and passage.extra.keys() <= {"label", "category"} and strings and known
+    known_category = passage.extra.get("category", "UNASSIGNED") in CATEGORIES
+    return passage.kind == "abstract" and passage.extra.keys() <= {"label", "category"} and strings and known_category
 
 
 def _xml(document: Document, parts: list[tuple[str, Passage]], on_loss: Callable[[Loss], None]) -> str:
@@ -179,10 +179,10 @@ def _xml(document: Document, parts: list[tuple[str, Passage]], on_loss: Callable
         out.write("<Abstract>")
         for text, passage in sections:
             names = (("label", "Label"), ("category", "NlmCategory"))
-            said = "".join(
+            attributes = "".join(
                 f' {name}="{attribute(passage.extra[key], where=where)}"' for key, name in names if key in passage.extra
             )
-            out.write(f"<AbstractText{said}>{escape(text, where=where)}</AbstractText>")
+            out.write(f"<AbstractText{attributes}>{escape(text, where=where)}</AbstractText>")
         out.write("</Abstract>")
     out.write('<Language>und</Language><PublicationTypeList><PublicationType UI=""/></PublicationTypeList></Article>')
     journal = escape(metadata.get("journal", ""), where=where)

@@ -1,11 +1,11 @@
-"""MEDLINE text, as PubMed's "Save" and "Send to: Citation manager" give it (`.nbib`).
+"""MEDLINE text, as saved by PubMed's "Save" and "Send to: Citation manager" (`.nbib`).
 
     PMID- 12345
-    TI  - A title that goes on
-          in lines that begin with blanks.
+    TI  - A title that continues
+          in lines that begin with spaces.
     AB  - The abstract.
 
-A citation is a document called by its PMID. Title (TI, of books BTI) and abstract (AB) are passages, joined by a line feed; lines that go on are joined by a blank. Journal
+A citation is a document named by its PMID. Title (TI, for books BTI) and abstract (AB) are passages, joined by a line feed; continuation lines are joined by a space. Journal
 (JT, else TA), year (DP), DOI (LID, AID) and PMC id (PMC) are metadata. Not read: all other fields, such as other abstracts (OAB), authors and MeSH headings.
 """
 
@@ -35,13 +35,13 @@ _Fields = list[tuple[str, str]]
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """A PMID field at the beginning."""
+    """By a PMID field at the beginning."""
     del name
     return _START.match(head) is not None
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a citation. One begins after an empty line, and with a PMID."""
+    """One document per citation, which begins after an empty line or with a PMID."""
     for number, fields in _citations(source):
         try:
             document = _document(fields, f"{source.name}:{number}")
@@ -92,13 +92,13 @@ def _document(fields: _Fields, where: str) -> Document:
 def _metadata(values: dict[str, str], fields: _Fields) -> dict[str, str]:
     year = _YEAR.match(values.get("DP", ""))
     dois = [value for tag, value in fields if tag in ("LID", "AID") and value.rstrip().endswith("[doi]")]
-    said = {
+    stated = {
         "journal": values.get("JT") or values.get("TA"),
         "year": year[0] if year else None,
         "doi": dois[0].strip().removesuffix("[doi]").strip() if dois else None,
         "pmc": values.get("PMC"),
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in stated.items() if value}
 
 
 FORMAT = Format(

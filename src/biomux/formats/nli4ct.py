@@ -4,10 +4,10 @@
                      "Statement": "…", "Label": "Contradiction", "Primary_evidence_index": [0], "Secondary_evidence_index": [2]}}
     CT_json.tar.gz  CT json/NCT01.json: {"Clinical Trial ID": "NCT01", "Eligibility": ["line", …], …}
 
-Read it from a file of statements; the reports must lie beside it, as that archive or as the folder
-`CT json`. A document a statement: the text is the section's lines, each on a line of its own with its indentation, the primary trial's first;
+Read it from a file of statements, with the reports beside it, as that archive or as the folder
+`CT json`. One document per statement: the text is the section's lines, one per line with their indentation, the primary trial's first;
 the pair is the statement; the label is Entailment or Contradiction (none in the unlabelled test file). Passages are the sections, with `trial` and
-`role` (primary, secondary) in `extra`; lines that are not empty are the sentences; evidence lines have a label `evidence` anchored to them, and
+`role` (primary, secondary) in `extra`; lines that are not empty are the sentences; evidence lines have a label `evidence` at their place, and
 the indices are kept in `metadata` as given. The reports themselves give no documents.
 """
 
@@ -47,7 +47,7 @@ _OWN = ("Section_id", "Primary_id", "Secondary_id", "Statement", "Label")
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a statement."""
+    """One document per statement."""
     if _is_trial(source.head()):
         return
     trials = _Trials(source)
@@ -83,15 +83,15 @@ class _Trials:
         return strings(report, name, f"{where} (trial {id!r})")
 
     def _from_folder(self, id: str) -> Trial | None:
-        found = self._source.companion(f"{FOLDER}/{id}.json") if TRIAL_ID.fullmatch(id) else None
-        if found is None:
+        file = self._source.companion(f"{FOLDER}/{id}.json") if TRIAL_ID.fullmatch(id) else None
+        if file is None:
             return None
-        with found.open() as stream:
-            return of_kind(loads(stream.read(MAX_ITEM), found.name), dict, "the report", found.name)
+        with file.open() as stream:
+            return of_kind(loads(stream.read(MAX_ITEM), file.name), dict, "the report", file.name)
 
 
 def _unpacked(archive: Source) -> dict[str, Trial]:
-    held: dict[str, Trial] = {}
+    reports: dict[str, Trial] = {}
     try:
         with archive.open() as stream, tarfile.open(fileobj=stream, mode="r|") as members_:
             for member in each_member(members_):
@@ -99,12 +99,12 @@ def _unpacked(archive: Source) -> dict[str, Trial]:
                 if content is not None:
                     where = f"{archive.name}!{member.name}"
                     report = loads(content.read(MAX_ITEM), where)
-                    held[field(report, "Clinical Trial ID", str, where)] = report
+                    reports[field(report, "Clinical Trial ID", str, where)] = report
     except (tarfile.TarError, EOFError, ValueError, zlib.error) as error:
         raise FormatError(
             "BX112", f"the archive is damaged: {error}", where=archive.name, hint="fetch it again"
         ) from error
-    return held
+    return reports
 
 
 def _document(name: str, record: dict[str, Any], trials: _Trials, where: str) -> Document:
@@ -121,16 +121,16 @@ def _document(name: str, record: dict[str, Any], trials: _Trials, where: str) ->
             if role == "Primary":
                 field(record, f"{role}_id", str, where)
             continue
-        found = trials.section(trial, section, where)
-        if any("\n" in line for line in found) or not found:
+        section_lines = trials.section(trial, section, where)
+        if any("\n" in line for line in section_lines) or not section_lines:
             raise FormatError(
                 "BX113",
-                f"section {section!r} of {trial!r} is empty or has a line break within a line",
+                f"section {section!r} of {trial!r} is empty or has a line break inside a line",
                 where=where,
                 hint="repair it",
             )
-        cuts.append((role, trial, len(lines), len(lines) + len(found)))
-        lines += found
+        cuts.append((role, trial, len(lines), len(lines) + len(section_lines)))
+        lines += section_lines
     text, ranges = join(lines, "\n")
     passages, labels = [], [Label(label)] if label is not None else []
     for role, trial, first, after in cuts:
@@ -141,7 +141,7 @@ def _document(name: str, record: dict[str, Any], trials: _Trials, where: str) ->
             if not 0 <= number < after - first:
                 raise FormatError(
                     "BX114",
-                    f"evidence line {number} is not among the {after - first} of {trial!r}",
+                    f"evidence line {number} is not one of the {after - first} of {trial!r}",
                     where=where,
                     hint="lines are counted from 0",
                 )

@@ -1,6 +1,6 @@
-"""Pairs of texts with a label or a score, one a row: TSV without quoting, CSV quoted as RFC 4180 says, or JSON objects.
+"""Pairs of texts with a label or a score, one per row: TSV without quoting, CSV quoted as in RFC 4180, or JSON objects.
 
-Columns are found by the names in the header, those of objects (a line each, or an array) by their keys:
+Columns are found by the names in the header, fields of objects (one per line, or an array) by their keys:
 
 | column | names | goes to |
 |---|---|---|
@@ -10,10 +10,10 @@ Columns are found by the names in the header, those of objects (a line each, or 
 | `score` | score, similarity | `Label("similarity", value)`, or the value of the label if both are given |
 | `id` | id, pair_id, pairID, index | `Document.id` |
 
-That covers BIOSSES and the other BLUE and BLURB pairs, MedNLI as a table, and HealthVer's CSV. Other columns go to `metadata` as strings, other keys as they are.
+That covers BIOSSES and the other BLUE and BLURB pairs, MedNLI as a table, and HealthVer's CSV. Other columns go to `metadata` as strings, other keys unchanged.
 An empty label or score cell means none. Without a header, two columns are text and pair, three are text, pair and label, and
 four are `dr_id`, text, pair and label (medical question pairs). Options name columns, by header or by position counted from 0, and
-settle `header` and `delimiter` where guessing is not wanted. A document without an id column is called `<stem>:<n>`, n counted
+set `header` and `delimiter` if they should not be guessed. A document without an id column is named `<stem>:<n>`, n counted
 from 1 over the rows.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"labels", "pair"})
-"""Metadata is held as far as it is text under the keys of the first document; the rest is told as lost."""
+"""Metadata are kept if they are text under keys that the first document has; the rest is reported as lost."""
 
 NAMES: dict[str, tuple[str, ...]] = {
     "text": ("text", "sent1", "sentence1", "sentence_1", "question_1", "question1", "premise", "evidence"),
@@ -50,7 +50,7 @@ BARE: dict[int, dict[str, int]] = {
     3: {"text": 0, "pair": 1, "label": 2},
     4: {"text": 1, "pair": 2, "label": 3},
 }
-"""Columns of a table without header, by how many there are."""
+"""Columns of a table without header, by their number."""
 SIMILARITY = "similarity"
 
 
@@ -74,17 +74,17 @@ def read(
     header: bool | None = None,
     delimiter: str | None = None,
 ) -> Iterator[Document]:
-    """A document a row."""
-    asked = {"text": text, "pair": pair, "label": label, "score": score, "id": id}
+    """One document per row."""
+    requested = {"text": text, "pair": pair, "label": label, "score": score, "id": id}
     if is_json(source.head()):
-        yield from read_json(source, asked, NAMES, on_error=on_error)
+        yield from read_json(source, requested, NAMES, on_error=on_error)
         return
     table = rows(source, delimiter=delimiter or _delimiter(source.head()))
     first = next(table, None)
     if first is None:
         return
-    has_header = _is_header(first[1], asked) if header is None else header
-    columns = _columns(first[1], asked, has_header, f"{source.name}:{first[0]}")
+    has_header = _is_header(first[1], requested) if header is None else header
+    columns = _columns(first[1], requested, has_header, f"{source.name}:{first[0]}")
     stem = source.stem
     number = 0
     if not has_header:
@@ -132,23 +132,23 @@ def _find(row: list[str], role: str) -> int | None:
     return next((names.index(name) for name in NAMES[role] if name in names), None)
 
 
-def _is_header(row: list[str], asked: Mapping[str, str | int | None]) -> bool:
-    wanted = [name for name in asked.values() if isinstance(name, str) and not name.isdigit()]
-    if wanted:
-        return all(name in row for name in wanted)
+def _is_header(row: list[str], requested: Mapping[str, str | int | None]) -> bool:
+    requested_names = [name for name in requested.values() if isinstance(name, str) and not name.isdigit()]
+    if requested_names:
+        return all(name in row for name in requested_names)
     return _find(row, "text") is not None and _find(row, "pair") is not None
 
 
-def _columns(row: list[str], asked: Mapping[str, str | int | None], has_header: bool, where: str) -> _Columns:
+def _columns(row: list[str], requested: Mapping[str, str | int | None], has_header: bool, where: str) -> _Columns:
     at: dict[str, int] = {}
-    for role, name in asked.items():
+    for role, name in requested.items():
         if name is not None:
             at[role] = _position(row, role, name, has_header, where)
     if has_header:
         for role in NAMES:
-            found = _find(row, role) if role not in at else None
-            if found is not None and found not in at.values():
-                at[role] = found
+            position = _find(row, role) if role not in at else None
+            if position is not None and position not in at.values():
+                at[role] = position
     elif not at:
         at = dict(BARE.get(len(row), {}))
     for role in ("text", "pair"):
@@ -159,9 +159,9 @@ def _columns(row: list[str], asked: Mapping[str, str | int | None], has_header: 
                 where=where,
                 hint=f"name it: {role}=COLUMN, by header or by position from 0",
             )
-    taken = set(at.values())
-    names = row if has_header else ["dr_id" if len(row) == 4 else f"column {n}" for n in range(len(row))]
-    return _Columns(at, {name: n for n, name in enumerate(names) if n not in taken})
+    used = set(at.values())
+    names = row if has_header else ["dr_id" if len(row) == 4 else f"column {number}" for number in range(len(row))]
+    return _Columns(at, {name: number for number, name in enumerate(names) if number not in used})
 
 
 def _position(row: list[str], role: str, name: str | int, has_header: bool, where: str) -> int:
@@ -216,9 +216,11 @@ def _document(columns: _Columns, row: list[str], width: int, default_id: str, wh
 
 
 def _metadata_columns(document: Document) -> list[str]:
-    known = {name for names in NAMES.values() for name in names}
+    column_names = {name for names in NAMES.values() for name in names}
     return [
-        key for key, value in document.metadata.items() if isinstance(value, str) and key.strip().lower() not in known
+        key
+        for key, value in document.metadata.items()
+        if isinstance(value, str) and key.strip().lower() not in column_names
     ]
 
 
@@ -233,10 +235,12 @@ def _cells(document: Document, keys: list[str], on_loss: Callable[[Loss], None])
     if len(document.labels) > (label is not None):
         lost = len(document.labels) - (label is not None)
         on_loss(Loss(document.id, "labels", lost, "a row has one label, of the whole pair"))
-    kept = {key for key in keys if isinstance(document.metadata.get(key), str) and document.metadata[key]}
-    if len(kept) < len(document.metadata):
-        left = sorted(set(document.metadata) - kept)
-        on_loss(Loss(document.id, "metadata", len(left), f"not text, or not in the header: {', '.join(left[:5])}"))
+    kept_keys = {key for key in keys if isinstance(document.metadata.get(key), str) and document.metadata[key]}
+    if len(kept_keys) < len(document.metadata):
+        lost_keys = sorted(set(document.metadata) - kept_keys)
+        on_loss(
+            Loss(document.id, "metadata", len(lost_keys), f"not text, or not in the header: {', '.join(lost_keys[:5])}")
+        )
     name, value = (label.name, label.value) if label else (None, None)
     return [
         document.id,
@@ -244,7 +248,7 @@ def _cells(document: Document, keys: list[str], on_loss: Callable[[Loss], None])
         document.pair,
         None if name == SIMILARITY and value is not None else name,
         None if value is None else repr(value),
-        *(document.metadata[key] if key in kept else None for key in keys),
+        *(document.metadata[key] if key in kept_keys else None for key in keys),
     ]
 
 

@@ -1,6 +1,6 @@
-"""Pairs of texts with what heads say about them, as a CSV table for other programs: the columns are those of [pairs-tsv](#pairs-tsv).
+"""Pairs of texts with the answers of heads, as a CSV table for other programs: the columns are those of [pairs-tsv](#pairs-tsv).
 
-Cells are quoted as RFC 4180 says, and texts are as they were, line ends included.
+Cells are quoted as in RFC 4180, and texts are unchanged, including line breaks.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Parquet: one row a document, for data frames, DuckDB and the like. Needs pyarrow (`pip install 'biomux[parquet]'`).
+"""Parquet: one row per document, for data frames, DuckDB and the like. Needs pyarrow (`pip install 'biomux[parquet]'`).
 
 Columns have the names and meanings of docs/reference/jsonl.md: `id` and `text` are strings; `passages`, `spans`, `relations`, `labels` and
-`questions` are lists of structs; `sentences`, `tokens`, `coverage` and a span's `fragments` are lists of `{start, end}`; what may hold any JSON
-(`metadata`, `extra`) is a string of JSON. A field at its default is null. Offsets are 64-bit integers that count characters. The
-file's key-value metadata carries the version as `biomux`.
+`questions` are lists of structs; `sentences`, `tokens`, `coverage` and a span's `fragments` are lists of `{start, end}`; fields that may hold any JSON
+(`metadata`, `extra`) are strings of JSON. A field at its default is null. Offsets are 64-bit integers that count characters. The
+file's key-value metadata has the version as `biomux`.
 
-Rows are written in groups of at most 16,000 documents or 32 million characters, and read group by group. What a file says of each group is held in
-memory until its end, by writers and readers: small groups would make that grow with the file.
+Rows are written in groups of at most 16,000 documents or 32 million characters, and read group by group. Writers and readers keep the description of every
+group in memory: with small groups it would grow with the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAGIC = b"PAR1"
 GROUP_DOCUMENTS = 16_000
 GROUP_CHARACTERS = 32_000_000
 BATCH = 256
-"""Rows that are held as Python objects at a time."""
+"""How many rows are Python objects at a time."""
 
 _RANGES = ("sentences", "tokens", "coverage", "fragments")
 _JSON = ("metadata", "extra")
@@ -44,7 +44,7 @@ def sniff(name: str, head: bytes) -> bool:
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """One document a row."""
+    """One document per row."""
     arrow, parquet = _pyarrow()
     with source.open() as stream, _seekable(stream) as file:
         number = 0
@@ -69,7 +69,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """Everything is held, so `on_loss` is never told anything."""
+    """Nothing is lost, so `on_loss` is never called."""
     del on_loss
     arrow, parquet = _pyarrow()
     schema = _schema(arrow)
@@ -140,7 +140,7 @@ def _schema(arrow: ModuleType) -> Any:
 
 
 def _groups(documents: Iterable[Document], to_table: Callable[[list[dict[str, Any]]], Any]) -> Iterator[list[Any]]:
-    """The tables of a group of rows; few of its rows are Python objects at a time, which take far more room than tables."""
+    """The tables of each group of rows; only few rows are Python objects at a time, since these need far more memory than tables."""
     tables: list[Any] = []
     rows: list[dict[str, Any]] = []
     number = size = 0
@@ -237,18 +237,18 @@ def _check_version(metadata: dict[bytes, bytes], name: str) -> None:
     if version == str(VERSION):
         return
     if version.isdecimal() and int(version) > VERSION:
-        message = f"the file is of version {version}, and this Biomux reads version {VERSION}"
+        message = f"the file has version {version}, but this Biomux reads version {VERSION}"
         raise FormatError("BX122", message, where=name, hint="read it with a newer Biomux")
     raise FormatError(
         "BX116",
         "the file's metadata lack the key 'biomux', which holds the version",
         where=name,
-        hint="only Parquet files of Biomux's own columns are read; convert others to JSON lines first",
+        hint="only Parquet files with Biomux's columns can be read; convert others to JSON lines first",
     )
 
 
 def _seekable(stream: BinaryIO) -> BinaryIO:
-    """The stream, or a copy on disk of what cannot be read out of order (gzip, standard input)."""
+    """The stream, or a temporary copy if it does not allow random access (gzip, standard input)."""
     if stream.seekable():
         return stream
     copy = tempfile.SpooledTemporaryFile(max_size=1 << 24)  # noqa: SIM115

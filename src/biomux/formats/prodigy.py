@@ -1,9 +1,9 @@
 """Prodigy JSON lines: `{"text": "…", "spans": [{"start": 0, "end": 4, "label": "GENE"}], "answer": "accept"}`.
 
-Offsets count characters. A span's `score` and `source` are its score and head, other fields its extra; `token_start` and `token_end` are left to the tokens
-where they agree with them, and written again. `meta` is the document's metadata. Other fields
-(hashes, the answer, the view, options, relations) are kept in the metadata under "prodigy", and what a token says beyond its place there as "token fields". An example that was not accepted is read without its spans and labels:
-they stand in the metadata with its answer, since they were judged wrong or not judged.
+Offsets count characters. A span's `score` and `source` are its score and head, other fields its extra; `token_start` and `token_end` are dropped
+if they agree with the tokens, and written again. `meta` is the document's metadata. Other fields
+(hashes, the answer, the view, options, relations) are kept in the metadata under "prodigy", and there the other fields of tokens as "token fields". An example that was not accepted is read without its spans and labels:
+these are kept in the metadata with its answer, since they were judged wrong or not judged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _START = re.compile(rb'\s*\{(?=.*"text"\s*:).*"(?:spans"\s*:\s*\[|_input_hash"|a
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix; or a line with `text` and a field that only Prodigy has."""
+    """By its suffix; or by a line with `text` and a field that only Prodigy has."""
     if name.endswith(".prodigy.jsonl"):
         return True
     first = head.split(b"\n", 1)[0]
@@ -45,7 +45,7 @@ def sniff(name: str, head: bytes) -> bool:
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """One document a line, called by its `id`, else `<stem>:<line>`."""
+    """One document per line, named by its `id`, else `<stem>:<line>`."""
     for number, value in values(source, on_error=on_error):
         try:
             document = _document(value, f"{source.stem}:{number}", f"{source.name}:{number}")
@@ -56,7 +56,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """One line a document; tokens with their `ws`, so that Prodigy takes them as they are."""
+    """One line per document; tokens have their `ws`, so that Prodigy keeps them."""
     for document in documents:
         report_losses(document, HOLDS, on_loss)
         stream.write(to_json(_record(document, on_loss), document.id) + b"\n")
@@ -65,15 +65,15 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 def _document(value: Any, default: str, where: str) -> Document:
     text = field(value, "text", str, where)
     metadata: dict[str, Any] = dict(optional(value, "meta", dict, where) or {})
-    other = {name: held for name, held in value.items() if name not in _OWN}
+    prodigy_fields = {name: content for name, content in value.items() if name not in _OWN}
     accepted = value.get("answer", "accept") == "accept"
-    other |= {name: value[name] for name in (("answer",) if accepted else _JUDGED) if name in value}
+    prodigy_fields |= {name: value[name] for name in (("answer",) if accepted else _JUDGED) if name in value}
     tokens = optional(value, "tokens", list, where)
     places = None if tokens is None else tuple(_place(token, where) for token in tokens)
-    if more := {str(n): rest for n, token in enumerate(tokens or ()) if (rest := _without(token, _TOKEN))}:
-        other["token fields"] = more
-    if other:
-        metadata["prodigy"] = other
+    if more := {str(number): rest for number, token in enumerate(tokens or ()) if (rest := _without(token, _TOKEN))}:
+        prodigy_fields["token fields"] = more
+    if prodigy_fields:
+        metadata["prodigy"] = prodigy_fields
     spans = (optional(value, "spans", list, where) or []) if accepted else []
     labels = (optional(value, "accept", list, where) or []) if accepted else []
     return build(
@@ -92,11 +92,11 @@ def _place(item: Any, where: str) -> Range:
 
 
 def _without(item: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    return {name: held for name, held in item.items() if name not in names}
+    return {name: content for name, content in item.items() if name not in names}
 
 
 def _token_range(start: int, end: int, tokens: Sequence[Range]) -> dict[str, int]:
-    """The first and last token of a span that begins and ends with one; Prodigy's `token_end` is inclusive."""
+    """The first and last token of a span whose ends are those of tokens, else empty; Prodigy's `token_end` is inclusive."""
     first = bisect_left(tokens, start, key=itemgetter(0))
     last = bisect_left(tokens, end, key=itemgetter(1))
     aligned = last < len(tokens) and first < len(tokens) and (tokens[first][0], tokens[last][1]) == (start, end)
@@ -110,11 +110,11 @@ def _span(item: Any, text: str, tokens: Sequence[Range], where: str) -> Span:
         raise FormatError(
             "BX113", "a span's score must be a number", where=where, hint="leave it out, or give a number"
         )
-    said = optional(item, "text", str, where)
-    if said is not None and said != text[start:end]:
+    stated = optional(item, "text", str, where)
+    if stated is not None and stated != text[start:end]:
         raise FormatError(
             "BX115",
-            f"a span's text is {said!r:.200}, but the text at {start}..{end} is {text[start:end]!r:.200}",
+            f"a span's text is {stated!r:.200}, but the text at {start}..{end} is {text[start:end]!r:.200}",
             where=where,
             hint="offsets count characters, end exclusive",
         )
@@ -126,8 +126,8 @@ def _span(item: Any, text: str, tokens: Sequence[Range], where: str) -> Span:
             hint="Prodigy calls a span's type label; if these are Biomux's own JSON lines, add \"biomux\": 1 to each",
         )
     kind, head = field(item, "label", str, where), optional(item, "source", str, where)
-    given = {name: item[name] for name in ("token_start", "token_end") if name in item}
-    derived = given.keys() if given and given == _token_range(start, end, tokens) else frozenset()
+    token_fields = {name: item[name] for name in ("token_start", "token_end") if name in item}
+    derived = token_fields.keys() if token_fields and token_fields == _token_range(start, end, tokens) else frozenset()
     return Span(start, end, kind, score=score, head=head, extra=_without(item, _SPAN | derived))
 
 
@@ -139,10 +139,10 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
                 "text": document.text[start:end],
                 "start": start,
                 "end": end,
-                "id": n,
+                "id": number,
                 "ws": document.text[end : end + 1] == " ",
             }
-            for n, (start, end) in enumerate(document.tokens)
+            for number, (start, end) in enumerate(document.tokens)
         ]
     fields["spans"] = [_span_record(document, span, on_loss) for span in document.spans]
     labels = [label.name for label in document.labels if label == Label(label.name)]
@@ -151,16 +151,24 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
     if labels:
         fields["accept"] = labels
     metadata = as_json(document.metadata, document.id)
-    other = metadata.pop("prodigy", {})
-    if isinstance(other, dict) and (document.spans or document.labels) and other.keys() & {"spans", "accept"}:
+    prodigy_fields = metadata.pop("prodigy", {})
+    if (
+        isinstance(prodigy_fields, dict)
+        and (document.spans or document.labels)
+        and prodigy_fields.keys() & {"spans", "accept"}
+    ):
         on_loss(
-            Loss(document.id, "metadata", detail="what was not accepted, since there are other spans or labels now")
+            Loss(
+                document.id,
+                "metadata",
+                detail="spans or labels that were not accepted, since the document has others now",
+            )
         )
-        other = {name: held for name, held in other.items() if name not in _JUDGED}
-    if isinstance(other, dict) and other and not other.keys() & (_OWN - set(_JUDGED)):
-        fields |= other
-    elif other != {}:
-        metadata["prodigy"] = other
+        prodigy_fields = {name: content for name, content in prodigy_fields.items() if name not in _JUDGED}
+    if isinstance(prodigy_fields, dict) and prodigy_fields and not prodigy_fields.keys() & (_OWN - set(_JUDGED)):
+        fields |= prodigy_fields
+    elif prodigy_fields != {}:
+        metadata["prodigy"] = prodigy_fields
     if metadata:
         fields["meta"] = metadata
     return fields
@@ -174,8 +182,11 @@ def _span_record(document: Document, span: Span, on_loss: Callable[[Loss], None]
     if span.head is not None:
         fields["source"] = span.head
     if clash := sorted(span.extra.keys() & (_SPAN | fields.keys())):
-        on_loss(Loss(document.id, "span extra", detail=f"Prodigy has fields of its own called {clash}"))
-    return {**{name: held for name, held in as_json(span.extra, document.id).items() if name not in clash}, **fields}
+        on_loss(Loss(document.id, "span extra", detail=f"Prodigy has its own fields called {clash}"))
+    return {
+        **{name: content for name, content in as_json(span.extra, document.id).items() if name not in clash},
+        **fields,
+    }
 
 
 FORMAT = Format(

@@ -2,10 +2,10 @@
 
     {"21645374": {"QUESTION": "Do …?", "CONTEXTS": ["…", "…"], "LABELS": ["BACKGROUND", "RESULTS"], "final_decision": "yes", …}}
 
-A document a member: the text is the contexts, each on a line of its own and a passage named by its section; the pair is the question; the
+One document per member: the text is the contexts, one per line, each a passage named by its section; the pair is the question; the
 label is the decision. All other fields go to `metadata` under their own names. `LONG_ANSWER` is the abstract's conclusion and
-stays there: a model that reads it is cheating. If `test_ground_truth.json` lies beside the file, its ids have `split: test` in
-`metadata` and their answers must agree. That file has no documents of its own.
+stays there: a model that reads it is cheating. If `test_ground_truth.json` is beside the file, its ids have `split: test` in
+`metadata` and their answers must agree. That file gives no documents of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OWN = ("QUESTION", "CONTEXTS", "LABELS", "final_decision")
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a question."""
+    """One document per question."""
     if source.plain_name == TEST:
         if source.companion("ori_pqal.json") is None:
             raise FormatError(
@@ -51,11 +51,11 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
 
 
 def _test_answers(source: Source) -> dict[str, Any]:
-    found = source.companion(TEST)
-    if found is None:
+    companion = source.companion(TEST)
+    if companion is None:
         return {}
-    with found.open() as stream:
-        return of_kind(loads(stream.read(MAX_ITEM), found.name), dict, "the list of test answers", found.name)
+    with companion.open() as stream:
+        return of_kind(loads(stream.read(MAX_ITEM), companion.name), dict, "the list of test answers", companion.name)
 
 
 def _document(pmid: str, record: dict[str, Any], test: dict[str, Any], where: str) -> Document:

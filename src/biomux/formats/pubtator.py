@@ -6,15 +6,15 @@
     123	12	18	ulcers	Disease	D014456
     123	CID	D001241	D014456
 
-Reading. The text is title, one blank, abstract (the title alone where the abstract is empty): so offsets run. Full texts have `ID|title|` and
+Reading. The text is title, one space, abstract (the title alone if the abstract is empty), and offsets refer to it. Full texts have `ID|title|` and
 `ID|body|` lines, or others named by their section, which are joined in the same way. The mention column must be the text
-at its offsets. A line that is wrong is an error of its own: where errors are passed over, the rest of its document is read. Identifiers are split at `,` `;` and `|`, but not inside a variant's name (`p|SUB|V|600|E`); `-` and `-1` are none.
-The column as it stands is kept in `span.extra["identifiers"]` where joining with commas would not give it back (but for an empty one, which is written as `-`), and a seventh
+at its offsets. Each wrong line is a separate error: if errors are skipped, the rest of its document is read. Identifiers are split at `,` `;` and `|`, but not inside a variant's name (`p|SUB|V|600|E`); `-` and `-1` mean none.
+The original column is kept in `span.extra["identifiers"]` if joining the identifiers with commas would not restore it (except an empty one, which is written as `-`), and a seventh
 column (BC5CDR's parts of a composite mention) in `span.extra["parts"]`. Relations have two concepts, in the roles "arg1" and "arg2"; a
-column after them (BioRED's novelty) is `relation.extra["novelty"]`. A line of three columns says something of the whole document, such as a
-term that it is indexed with: it is read as a relation of one concept.
+column after them (BioRED's novelty) is `relation.extra["novelty"]`. A line of three columns is about the whole document, for example an
+index term: it is read as a relation of one concept.
 
-Writing. Types are written as they are called; PubTator's own begin with a capital, such as Gene, Disease and Chemical (`biomux convert --rename gene=Gene`). A mention without identifier gets `-` in their column, since readers count columns. TABs and line ends in the text become blanks, of which there are as many, so offsets stay; this is reported. So are passages that
+Writing. Types are written unchanged; PubTator's own begin with a capital, such as Gene, Disease and Chemical (`biomux convert --rename gene=Gene`). A mention without identifier gets `-` in that column, since readers count columns. Tabs and line breaks in the text become spaces, one for one, so offsets stay the same; this is reported. So are passages that
 are not a title and an abstract, and relations between spans.
 """
 
@@ -40,11 +40,11 @@ _PART = re.compile(r"([^|\t]+)\|([A-Za-z][\w-]*)\|(.*)", re.DOTALL)
 _KINDS = {"t": "title", "a": "abstract"}
 _ONCE = frozenset({"t", "a", "title"})
 _TITLES = frozenset({"t", "title"})
-_HINT = "offsets count the characters of title, one blank, abstract; end exclusive"
+_HINT = "offsets count the characters of title, one space, abstract; end exclusive"
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a block of lines with the same id."""
+    """One document per block of lines with the same id."""
     for block in _blocks(source):
         try:
             document = _document(block, source.name, on_error)
@@ -63,7 +63,7 @@ def _blocks(source: Source) -> Iterator[list[tuple[int, str]]]:
                 yield block
             block = []
             continue
-        if block and (found := _part(line)) and found[1] in _TITLES and not block[0][1].startswith(f"{found[0]}|"):
+        if block and (part := _part(line)) and part[1] in _TITLES and not block[0][1].startswith(f"{part[0]}|"):
             yield block
             block = []
         block.append((number, line))
@@ -78,7 +78,7 @@ def _part(line: str) -> tuple[str, str, str] | None:
 
 
 def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[FormatError], None]) -> Document:
-    """A line that is no line of text and is wrong goes to `on_error`; without it, the document is what it was."""
+    """The document of a block. A wrong mention or relation goes to `on_error`, and the document is made without it."""
     parts: list[tuple[str, str]] = []
     rows: list[tuple[int, list[str]]] = []
     name: str | None = None
@@ -100,7 +100,7 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
             on_error(error)
         elif part is None:
             rows.append((number, columns))
-        elif part[1] in _ONCE and any(part[1] == given for given, _ in parts):
+        elif part[1] in _ONCE and any(part[1] == part_name for part_name, _ in parts):
             raise FormatError(
                 "BX113",
                 f"document {name!r} has two {part[1]!r} lines",
@@ -110,7 +110,7 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
         else:
             parts.append(part[1:])
     where = f"{file}:{block[0][0]}"
-    if name is None or not any(given in _TITLES for given, _ in parts):
+    if name is None or not any(part_name in _TITLES for part_name, _ in parts):
         raise FormatError(
             "BX116", "the document has no title line", where=where, hint="begin a document with ID|t|title"
         )
@@ -131,7 +131,7 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
 
 
 def _laid_out(parts: list[tuple[str, str]]) -> tuple[str, tuple[Passage, ...]]:
-    """The parts with a blank between any two, and their passages; empty ones at the end are none."""
+    """The parts joined by spaces, and their passages; empty parts at the end are dropped."""
     while len(parts) > 1 and not parts[-1][1]:
         parts = parts[:-1]
     passages: list[Passage] = []
@@ -178,7 +178,7 @@ def _relation(columns: list[str], where: str) -> Relation:
             "BX116",
             f"the line has {len(columns)} columns and is neither a mention nor a relation",
             where=where,
-            hint="a mention has five or six columns, the second and third whole numbers; a relation has three to five",
+            hint="a mention has five or six columns, of which the second and third are integers; a relation has three to five",
         )
     arguments = tuple(Argument(role, target, "concept") for role, target in zip(ROLES, columns[2:4], strict=False))
     extra = {"novelty": "\t".join(columns[4:])} if len(columns) > 4 else {}

@@ -4,8 +4,8 @@
     population⇥Patients were examined .
     outcome⇥Most recovered .
 
-A line `###id` begins an abstract, a blank line ends it. A document an abstract: its sentences joined by a blank, each role a label anchored
-to its sentence. An empty role is none. Roles are kept as written (NICTA-PIBOSO in lower case, PubMed RCT in upper case).
+A line `###id` begins an abstract, a blank line ends it. One document per abstract: its sentences joined by a space, each role a label at
+the place of its sentence. An empty role gives no label. Roles are kept as written (NICTA-PIBOSO in lower case, PubMed RCT in upper case).
 """
 
 from __future__ import annotations
@@ -30,47 +30,49 @@ MARK = "###"
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document an abstract."""
+    """One document per abstract."""
     current: str | None = None
-    kept: list[tuple[str, str]] = []
+    sentences: list[tuple[str, str]] = []
     where = ""
     for number, line in lines(source):
         place = f"{source.name}:{number}"
         if line.startswith(MARK) or not line:
             if current is not None:
-                yield _document(current, kept, where)
-            current, kept, where = line.removeprefix(MARK) if line else None, [], place
+                yield _document(current, sentences, where)
+            current, sentences, where = line.removeprefix(MARK) if line else None, [], place
             continue
         try:
-            kept.append(_sentence(line, current, place))
+            sentences.append(_sentence(line, current, place))
         except FormatError as error:
             on_error(error)
     if current is not None:
-        yield _document(current, kept, where)
+        yield _document(current, sentences, where)
 
 
 def _sentence(line: str, current: str | None, where: str) -> tuple[str, str]:
     if current is None:
-        raise FormatError("BX113", "a sentence stands outside an abstract", where=where, hint=f"begin it with {MARK}id")
+        raise FormatError(
+            "BX113", "there is a sentence outside an abstract", where=where, hint=f"begin it with {MARK}id"
+        )
     role, tab, sentence = line.partition("\t")
     if not tab:
         raise FormatError("BX116", "there is no tab between role and sentence", where=where, hint="write role⇥sentence")
     if not sentence or "\t" in sentence:
-        what = "has a tab" if sentence else "is empty"
-        raise FormatError("BX113", f"the sentence {what}", where=where, hint="write role⇥sentence")
+        problem = "has a tab" if sentence else "is empty"
+        raise FormatError("BX113", f"the sentence {problem}", where=where, hint="write role⇥sentence")
     return role, sentence
 
 
-def _document(id: str, kept: list[tuple[str, str]], where: str) -> Document:
-    text, ranges = join((sentence for _, sentence in kept), " ")
+def _document(id: str, sentences: list[tuple[str, str]], where: str) -> Document:
+    text, ranges = join((sentence for _, sentence in sentences), " ")
     labels = tuple(
-        Label(role, start=start, end=end) for (role, _), (start, end) in zip(kept, ranges, strict=True) if role
+        Label(role, start=start, end=end) for (role, _), (start, end) in zip(sentences, ranges, strict=True) if role
     )
     return build(where, id, text, sentences=tuple(ranges), labels=labels)
 
 
 def _sniff(_: str, head: bytes) -> bool:
-    # A blank after ### would be a heading of Markdown.
+    # With a space after ### it would be a Markdown heading.
     return re.match(rb"(?:\xef\xbb\xbf)?\s*###(?! )[^\n#\t]*\n(?:[^\n\t]*\t|\s*(?:\Z|###))", head) is not None
 
 

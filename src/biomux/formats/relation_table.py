@@ -1,15 +1,15 @@
-"""Relations as a TSV table for other programs, a row each. It has no texts, so it is not read again.
+"""Relations as a TSV table for other programs, one row each. It has no texts, so it cannot be read again.
 
 | column | holds |
 |---|---|
 | `document` | the document's id |
 | `type` | the relation's type |
 | `first`, `second` | the arguments: the mention's text, or the identifier of a concept |
-| `first_start`, `first_end`, `first_type`, `second_start` … | where each mention stands, in characters, end exclusive, and its type; empty for a concept |
-| `score` | from 0 to 1, with four digits; empty where there is none |
-| `head` | which head found it; empty where that is not known |
+| `first_start`, `first_end`, `first_type`, `second_start` … | the place of each mention, in characters, end exclusive, and its type; empty for a concept |
+| `score` | from 0 to 1, with four digits; empty if there is none |
+| `head` | the head that found it; empty if not known |
 
-Roles, and arguments beyond the second, are reported as lost. Tabs, line ends and other signs that do not print are written as escapes (`\\t`).
+Roles, and arguments beyond the second, are reported as lost. Tabs, line breaks and other characters that are not printable are escaped (`\\t`).
 """
 
 from __future__ import annotations
@@ -33,23 +33,25 @@ COLUMNS = (
     "head",
 )
 ROLES = (("Arg1", "Arg2"), ("arg1", "arg2"), ("", ""))
-"""Roles that say no more than which argument comes first."""
+"""Roles that only say which argument is first."""
 
 
 def _rows(document: Document, on_loss: Callable[[Loss], None]) -> Iterator[list[object]]:
     spans = {span.id: span for span in document.spans if span.id is not None}
-    linked = {one.target for relation in document.relations for one in relation.arguments if one.kind == "span"}
+    linked = {end.target for relation in document.relations for end in relation.arguments if end.kind == "span"}
     lost = {
         "spans": sum(span.id not in linked for span in document.spans),
         "labels": len(document.labels),
         "questions": len(document.questions),
         "pair": int(document.pair is not None),
-        "relation arguments": sum(len(one.arguments) > len(ENDS) for one in document.relations),
-        "relation roles": sum(tuple(end.role for end in one.arguments) not in ROLES for one in document.relations),
+        "relation arguments": sum(len(relation.arguments) > len(ENDS) for relation in document.relations),
+        "relation roles": sum(
+            tuple(end.role for end in relation.arguments) not in ROLES for relation in document.relations
+        ),
     }
     report_counts(document, lost, on_loss)
     for relation in document.relations:
-        ends = [_end(document, one, spans) for one in relation.arguments[: len(ENDS)]]
+        ends = [_end(document, argument, spans) for argument in relation.arguments[: len(ENDS)]]
         ends += [["", "", "", ""]] * (len(ENDS) - len(ends))
         score = "" if relation.score is None else f"{relation.score:.4f}"
         yield [document.id, relation.type, *ends[0], *ends[1], score, relation.head or ""]

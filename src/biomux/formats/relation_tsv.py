@@ -1,13 +1,13 @@
-"""Masked relation sentences, one a row: GAD, EU-ADR, and the relation tasks of BLUE and BLURB.
+"""Masked relation sentences, one per row: GAD, EU-ADR, and the relation tasks of BLUE and BLURB.
 
     index⇥sentence⇥label
     0⇥Variants of @GENE$ were found in @DISEASE$.⇥1
 
 Tab-separated, no quoting. With a header the columns are found by name; without one they are `sentence, label` or
-`index, sentence, label` (BioBERT's fold files have the first, their test files a header). The text stays as it is, tags included: it is what a
-model reads. Each tag is a span as well, typed by its name (`GENE`), so that a reader knows where the arguments stood. The label
-is said of the whole document. An empty label cell means none; a table without label column is unlabelled. Without an index a
-document is called `<stem>:<n>`, n counted from 1 over the rows.
+`index, sentence, label` (BioBERT's fold files have the first, their test files a header). The text is unchanged, tags included: it is what a
+model reads. Each tag is also a span, typed by its name (`GENE`), so that the places of the arguments are known. The label
+applies to the whole document. An empty label cell means none; a table without a label column is unlabelled. Without an index a
+document is named `<stem>:<n>`, n counted from 1 over the rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 HOLDS: frozenset[Feature] = frozenset({"labels"})
-"""Spans are held only where they are the tags themselves."""
+"""Spans are kept only if they are the tags themselves."""
 TAG = re.compile(r"@([A-Za-z][\w-]*)\$")
 
 _HEADER = {"index": "index", "id": "index", "sentence": "sentence", "text": "sentence", "label": "label"}
@@ -39,7 +39,7 @@ _BARE: dict[int, dict[str, int]] = {2: {"sentence": 0, "label": 1}, 3: {"index":
 def read(
     source: Source, *, on_error: Callable[[FormatError], None] = stop, header: bool | None = None
 ) -> Iterator[Document]:
-    """A document a row; `header` says whether the first row is one, where guessing is not wanted."""
+    """One document per row; `header` says whether the first row is a header, if this should not be guessed."""
     columns: Mapping[str, int] = {}
     number = 0
     stem = source.stem
@@ -52,7 +52,7 @@ def read(
             if "sentence" not in columns:
                 raise FormatError(
                     "BX116",
-                    f"no column of {row[:4]} is known as the sentence",
+                    f"cannot find the column with the sentence among {row[:4]}",
                     where=where,
                     hint="give a header with index, sentence, label, or two or three columns without one",
                 )
@@ -75,20 +75,20 @@ def tags(text: str) -> tuple[Span, ...]:
     >>> tags("@GENE$ in @DISEASE$")
     (Span(start=0, end=6, type='GENE', ...), Span(start=10, end=19, type='DISEASE', ...))
     """
-    return tuple(Span(found.start(), found.end(), found[1]) for found in TAG.finditer(text))
+    return tuple(Span(match.start(), match.end(), match[1]) for match in TAG.finditer(text))
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """A row a document, under the header `index, sentence, label`."""
+    """One row per document, under the header `index, sentence, label`."""
     stream.write(b"index\tsentence\tlabel\n")
     for document in documents:
-        known = tags(document.text)
-        others = tuple(span for span in document.spans if span not in known)
-        report_losses(replace(document, spans=others, relations=()), HOLDS, on_loss)
+        tag_spans = tags(document.text)
+        other_spans = tuple(span for span in document.spans if span not in tag_spans)
+        report_losses(replace(document, spans=other_spans, relations=()), HOLDS, on_loss)
         if document.relations:
             on_loss(Loss(document.id, "relations", len(document.relations)))
-        if not set(known) <= set(document.spans):
-            on_loss(Loss(document.id, "spans", len(known), "a tag in the text is read as a span"))
+        if not set(tag_spans) <= set(document.spans):
+            on_loss(Loss(document.id, "spans", len(tag_spans), "a tag in the text is read as a span"))
         report_label_parts(document, on_loss)
         label = next((label for label in document.labels if label.start is None and label.name), None)
         lost = len(document.labels) - (label is not None)
@@ -98,7 +98,9 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 
 def _named(row: list[str]) -> dict[str, int]:
-    return {_HEADER[name.strip().lower()]: n for n, name in enumerate(row) if name.strip().lower() in _HEADER}
+    return {
+        _HEADER[name.strip().lower()]: position for position, name in enumerate(row) if name.strip().lower() in _HEADER
+    }
 
 
 def _document(row: list[str], columns: Mapping[str, int], width: int, default_id: str, where: str) -> Document:
@@ -129,7 +131,7 @@ def _sniff(name: str, head: bytes) -> bool:
 
 
 def _is_other_table(name: str, table: list[list[str]]) -> bool:
-    """Whether a table with texts and labels is one of pairs, or a plain one: its text is called `text`, and no row has a tag."""
+    """Whether a table with texts and labels is one of pairs, or a plain table: its text column is `text`, and no row has a tag."""
     header = {cell.strip().lower() for cell in table[0]}
     if header & set(PAIR_NAMES["text"]) and header & set(PAIR_NAMES["pair"]):
         return True

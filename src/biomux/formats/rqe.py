@@ -1,11 +1,11 @@
-"""RQE XML: pairs of a consumer's question and a frequent one, and whether the second entails the first.
+"""RQE XML: pairs of a consumer's question and a frequently asked one, and whether the second entails the first.
 
     <RQE-med-train>
     <pair pid="1" type="originalQ-shortQ" value="true"><chq> … </chq><faq> … </faq></pair>
     </RQE-med-train>
 
-A document a pair, called by its `pid`: the text is `chq`, the pair is `faq`, both without the blanks and line ends around them (one of
-the train set is empty); the label is `value`; `type`, where given, goes to `metadata`.
+One document per pair, named by its `pid`: the text is `chq`, the pair is `faq`, both without surrounding white space (one in
+the training set is empty); the label is `value`; `type`, if given, goes to `metadata`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BLANKS = " \t\r\n"
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a pair."""
+    """One document per pair."""
     for element in elements(source, "pair", roots=("RQE",)):
         try:
             document = _document(element, line_of(source, element))
@@ -55,10 +55,10 @@ def _document(element: Element, where: str) -> Document:
 
 
 def _question(element: Element, tag: str, where: str) -> str:
-    found = element.find(tag)
-    if found is None:
+    question = element.find(tag)
+    if question is None:
         raise FormatError("BX116", f"the pair has no {tag!r}", where=where, hint="give both questions")
-    return "".join(str(part) for part in found.itertext()).strip(BLANKS)
+    return "".join(str(part) for part in question.itertext()).strip(BLANKS)
 
 
 def _sniff(_: str, head: bytes) -> bool:

@@ -1,15 +1,15 @@
-"""SQuAD 1 and 2 JSON: contexts with questions and answers (COVID-QA; BioASQ as BioBERT gives it).
+"""SQuAD 1 and 2 JSON: contexts with questions and answers (COVID-QA; BioASQ in BioBERT's version).
 
     {"version": "…", "data": [{"title": "…", "paragraphs": [{"context": "…", "document_id": 630, "qas":
         [{"id": "q1", "question": "…", "is_impossible": false, "answers": [{"text": "…", "answer_start": 9149}]}]}]}]}
 
-A document a paragraph: the text is the context, each of `qas` a question. The document is called by `document_id`, or
-`<title>:<n>`, or `<stem>:<n>`, n counted from 1. An id that is a number is kept as such in `metadata` or the question's `extra`. Further fields
-of article and paragraph go to `metadata`, those of a question to its `extra`. `answer_start` may be null: an answer without place.
+One document per paragraph: the text is the context, each of `qas` a question. The document is named by `document_id`, or
+`<title>:<n>`, or `<stem>:<n>`, n counted from 1. An id that is a number is kept as a number in `metadata` or the question's `extra`. Other fields
+of article and paragraph go to `metadata`, those of a question to its `extra`. `answer_start` may be null: an answer without a place.
 
-Answers that do not stand at `answer_start` (234 of COVID-QA's 1,380) are looked for in the context; the occurrence nearest to the stated place is
-taken, the question's `extra` gets `repaired` (how many) and the document's metadata their sum. With `repair=False` such a question, and in any
-case one whose answer is nowhere in the context, is malformed (BX115). One article is in memory at a time.
+Answers that are not at `answer_start` (234 of COVID-QA's 1,380) are searched for in the context, and the occurrence nearest to the stated place is
+taken. The question's `extra` gets their number as `repaired`, and the document's metadata the sum. With `repair=False` such a question is malformed
+(BX115); one whose answer does not occur in the context always is. One article is in memory at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(
     repair: bool = True,
     on_repaired: Callable[[int], None] | None = None,
 ) -> Iterator[Document]:
-    """A document a paragraph. `on_repaired` is told how many answers of one were found beside their stated place."""
+    """One document per paragraph. `on_repaired` gets how many of its answers were found at another place than stated."""
     number = 0
     stem = source.stem
     for line, article in items(source, key="data", on_error=on_error):
@@ -70,7 +70,7 @@ def read(
 
 
 def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[[Loss], None]) -> None:
-    """An article of one paragraph a document, each on a line."""
+    """One article with one paragraph per document, each on one line."""
     before = b'{"version": "2.0", "data": ['
     for document in documents:
         report_losses(document, HOLDS, on_loss)
@@ -80,15 +80,15 @@ def write(documents: Iterable[Document], stream: BinaryIO, *, on_loss: Callable[
 
 
 def place(context: str, answer: str, near: int) -> int | None:
-    """Where the answer stands, as near to a place as possible; None if nowhere.
+    """The start of the answer's occurrence nearest to a place; None if it does not occur.
 
     >>> place("a virus, the virus", "virus", 12)
     13
     """
     after = context.find(answer, max(near, 0))
     before = context.rfind(answer, 0, max(near, 0) + len(answer))
-    found = [start for start in (before, after) if start >= 0]
-    return min(found, key=lambda start: abs(start - near), default=None)
+    starts = [start for start in (before, after) if start >= 0]
+    return min(starts, key=lambda start: abs(start - near), default=None)
 
 
 def _document(
@@ -156,10 +156,10 @@ def _answer(raw: Any, context: str, where: str, repair: bool) -> tuple[Answer, b
         return Answer(text, stated, stated + len(text)), False
     start = place(context, text, stated)
     if start is None or not repair:
-        what = "nowhere in the context" if start is None else f"at {start}, not at the stated {stated}"
+        actual_place = "nowhere in the context" if start is None else f"at {start}, not at the stated {stated}"
         raise FormatError(
             "BX115",
-            f"the answer {text[:60]!r} is {what}",
+            f"the answer {text[:60]!r} is {actual_place}",
             where=where,
             hint="correct it" if start is None else "read with repair=True to take the nearest place",
         )
@@ -170,10 +170,10 @@ def _article(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, A
     metadata = dict(document.metadata)
     number = metadata.get("document_id")
     has_number = isinstance(number, int) and str(number) == document.id and not isinstance(number, bool)
-    own = [key for key in metadata if key in _PARAGRAPH or key == "paragraphs"]
-    if len(own) > has_number:
-        on_loss(Loss(document.id, "metadata", len(own) - has_number, "keys that the format has itself"))
-    for key in own:
+    reserved = [key for key in metadata if key in _PARAGRAPH or key == "paragraphs"]
+    if len(reserved) > has_number:
+        on_loss(Loss(document.id, "metadata", len(reserved) - has_number, "keys that the format uses itself"))
+    for key in reserved:
         del metadata[key]
     title = {"title": metadata.pop("title")} if isinstance(metadata.get("title"), str) else {}
     return {
@@ -192,23 +192,23 @@ def _article(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, A
 def _qa(document: Document, question: Question, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
     number = question.extra.get("id")
     has_number = isinstance(number, int) and str(number) == question.id and not isinstance(number, bool)
-    own = [key for key in question.extra if key in _QUESTION]
-    if len(own) > has_number:
-        on_loss(Loss(document.id, "question extra", len(own) - has_number, "keys that the format has itself"))
+    reserved = [key for key in question.extra if key in _QUESTION]
+    if len(reserved) > has_number:
+        on_loss(Loss(document.id, "question extra", len(reserved) - has_number, "keys that the format uses itself"))
     answers = []
     for answer in question.answers:
         start, end = answer.start, answer.end
-        told = answer.text if start is None or end is None else document.text[start:end]
-        if answer != Answer(told, start, end):
+        text = answer.text if start is None or end is None else document.text[start:end]
+        if answer != Answer(text, start, end):
             on_loss(Loss(document.id, "answers", 1, "its score or head, or a text that is not the one at its place"))
-        answers.append({"text": told, "answer_start": start})
+        answers.append({"text": text, "answer_start": start})
     return {
         "id": number if has_number else question.id,
         "question": question.text,
         "is_impossible": question.impossible,
         "answers": answers,
         **({} if question.kind == "factoid" else {"type": question.kind}),
-        **{key: value for key, value in question.extra.items() if key not in own},
+        **{key: value for key, value in question.extra.items() if key not in reserved},
     }
 
 

@@ -1,7 +1,7 @@
 """Plain text, strict UTF-8: a file is a document, or each of its lines or paragraphs is.
 
-A whole file is kept to the character, line ends included; a byte-order mark at its start is not text. UTF-16 and UTF-32 are refused, with a mark or without. It is written as a folder of
-one file a document, named by the document's id.
+Every character of a file is kept, including line breaks, except a byte-order mark at its start. UTF-16 and UTF-32 are refused, with or without a mark. Output is a folder with
+one file per document, named by the document's id.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOLDS: frozenset[Feature] = frozenset()
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """By its name: any bytes may be text."""
+    """By its name: any content may be text."""
     del head
     return name.endswith((".txt", ".text"))
 
@@ -38,9 +38,9 @@ def read(
     on_error: Callable[[FormatError], None] = stop,
     by: Literal["file", "line", "paragraph"] = "file",
 ) -> Iterator[Document]:
-    """One document a file, called by the file's stem; or one a line or paragraph that is not blank.
+    """One document per file, named by the file's stem; or one per line or paragraph that is not blank.
 
-    Lines are called `<stem>:<number of the line>`, paragraphs `<stem>:<number of its first line>`. Line ends within a
+    Lines are named `<stem>:<line number>`, paragraphs `<stem>:<number of the first line>`. Line breaks within a
     paragraph are kept, the last one is not.
     """
     if by == "file":
@@ -53,11 +53,11 @@ def read(
 
 
 def write_folder(documents: Iterable[Document], folder: Path, *, on_loss: Callable[[Loss], None]) -> None:
-    """One file a document; an id that cannot be a file's name is changed, and told."""
-    taken: set[str] = set()
+    """One file per document; an id that cannot be a file name is changed, and reported."""
+    used_names: set[str] = set()
     for document in documents:
         report_losses(document, HOLDS, on_loss)
-        name = name_for(document.id, taken=taken, on_loss=on_loss)
+        name = name_for(document.id, taken=used_names, on_loss=on_loss)
         (folder / f"{name}.txt").write_bytes(_encoded(document))
 
 
@@ -82,27 +82,27 @@ def _lines(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[
 
 
 def _paragraphs(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[Document]:
-    first, kept = 0, ""
+    first, paragraph = 0, ""
     for number, line in raw_lines(source, on_error=on_error):
         if line.strip():
-            first = first if kept else number
-            kept += line
-        elif kept:
-            yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))
-            kept = ""
-        if len(kept) > MAX_LINE:
+            first = first if paragraph else number
+            paragraph += line
+        elif paragraph:
+            yield Document(f"{source.stem}:{first}", paragraph.removesuffix("\n").removesuffix("\r"))
+            paragraph = ""
+        if len(paragraph) > MAX_LINE:
             raise FormatError(
                 "BX121",
                 f"the paragraph is longer than {MAX_LINE:,} characters",
                 where=f"{source.name}:{first}",
                 hint="read it with --from lines",
             )
-    if kept:
-        yield Document(f"{source.stem}:{first}", kept.removesuffix("\n").removesuffix("\r"))
+    if paragraph:
+        yield Document(f"{source.stem}:{first}", paragraph.removesuffix("\n").removesuffix("\r"))
 
 
 def _encoded(document: Document) -> bytes:
-    """The bytes of the text; a byte-order mark before a text that begins with one, since a reader drops the first, or that looks like UTF-16."""
+    """The bytes of the text; with a byte-order mark if the text begins with one, since readers drop the first, or if it looks like UTF-16."""
     try:
         raw = document.text.encode("utf-8")
     except UnicodeEncodeError as error:

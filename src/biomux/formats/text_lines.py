@@ -1,7 +1,7 @@
-"""One text a line, strict UTF-8: what the option `by=line` of [text](#text) reads, under a name of its own (`--from lines`).
+"""One text per line, strict UTF-8: the same as [text](#text) with the option `by=line`, under its own name (`--from lines`).
 
-A document is called `<stem>:<number of the line>`; blank lines are passed over. A `.txt` file is one document unless this format is named: `biomux` says so
-where its lines look like a document each.
+A document is named `<stem>:<line number>`; blank lines are skipped. A `.txt` file is one document unless this format is named: `biomux` prints a hint
+if each of its lines looks like a document.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from biomux.formats._source import Source
 
 MANY = 8
-"""So many lines of a file may each be a document; fewer may well be the paragraphs of one."""
+"""How many lines a file must have for each to be a document; fewer may be the paragraphs of one."""
 
 _SENTENCE_END = re.compile(r"[.!?][\"')\]”’]*$")
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """By its suffix alone: nothing else tells such a file from a text."""
+    """By its suffix alone: nothing else distinguishes such a file from a text."""
     del head
     return name.endswith(".lines")
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
-    """A document a line that is not blank."""
+    """One document per line that is not blank."""
     return text.read(source, on_error=on_error, by="line")
 
 
 def look_like_documents(head: bytes) -> int:
-    """How many lines there are among the first bytes of a text, if they look like a document each; else 0.
+    """How many lines there are in the first bytes of a text, if each looks like a document; else 0.
 
-    Such lines follow one another without blank ones between, and end as sentences do or are longer than lines that were wrapped.
+    Such lines have few blank lines between them, and most end like sentences or are longer than wrapped lines.
     """
     lines = [line.strip() for line in head.decode("utf-8", "ignore").split("\n")[:-1]]
     filled = [line for line in lines if line]
@@ -52,7 +52,7 @@ def look_like_documents(head: bytes) -> int:
 
 FORMAT = Format(
     name="lines",
-    title="one text a line",
+    title="one text per line",
     suffixes=(".lines",),
     holds=frozenset(),
     sniff=sniff,

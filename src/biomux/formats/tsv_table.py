@@ -1,20 +1,20 @@
-"""TSV: texts in named columns are read, a table of entities is written.
+"""TSV: reads texts in named columns, writes a table of entities.
 
-Reading. As [csv](#csv), with tabs. Quotes are taken as they are, unless the whole header stands in quotes, as R writes it (option `quotes`).
+Reading. As [csv](#csv), with tabs. Quotes are ordinary characters, unless the whole header is quoted, as R writes it (option `quotes`).
 
-Writing. One row an entity, and no text, so it is not read again:
+Writing. One row per entity, without texts, so it cannot be read again:
 
 | column | holds |
 |---|---|
 | `document` | the document's id |
 | `start`, `end` | where in the document's text, in characters, end exclusive |
 | `type` | the entity's type |
-| `mention` | its text; the parts of a discontinuous one joined by a blank |
-| `score` | from 0 to 1, with four digits; empty where there is none |
-| `head` | which head found it; empty where that is not known |
+| `mention` | its text; the parts of a discontinuous entity are joined by a space |
+| `score` | from 0 to 1, with four digits; empty if there is none |
+| `head` | the head that found it; empty if not known |
 | `identifiers` | its identifiers, joined by `;` |
 
-Tabs, line ends and other signs that do not print are written as escapes (`\\t`), so a row is always one line.
+Tabs, line breaks and other characters that are not printable are escaped (`\\t`), so a row is always one line.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SUFFIXES = (".tsv", ".tab", ".txt")
 
 
 def sniff(name: str, head: bytes) -> bool:
-    """Its suffix, and a column of several that is known to hold a text."""
+    """By its suffix, and several columns, one with a known name for a text."""
     header = table_read.header_of(head, delimiter="\t")
     return name.lower().endswith(_SUFFIXES) and len(header) > 1 and columns.has_text(header)
 
@@ -51,7 +51,7 @@ def read(
     delimiter: str = "\t",
     quotes: bool | None = None,
 ) -> Iterator[Document]:
-    """A document a row."""
+    """One document per row."""
     quoted = table_read.header_is_quoted(source.head()) if quotes is None else quotes
     return table_read.read(source, on_error=on_error, text=text, id=id, delimiter=delimiter, quotes=quoted)
 
