@@ -654,6 +654,10 @@ ATTACKS_ON_EVERY_HEAD: dict[str, tuple[str, Callable[[Path], None]]] = {
         "BX528",
         in_pairs(lambda it: setattr(it.graph.input[1].type.tensor_type.shape.dim[1], "dim_value", 3)),
     ),
+    "pairs of states that are no numbers with a point": (
+        "BX528",
+        in_pairs(lambda it: setattr(it.graph.input[0].type.tensor_type, "elem_type", onnx.TensorProto.INT64)),
+    ),
     "pairs without states": ("BX528", in_pairs(lambda it: it.graph.input.pop(0))),
     "pairs under another name": ("BX528", in_pairs(lambda it: setattr(it.graph.output[0], "name", "pairs.7"))),
     "pairs that nothing makes": ("BX532", in_pairs(lambda it: it.graph.node.pop())),

@@ -17,7 +17,10 @@ from training import graphs
 import biomux
 from biomux.engine.bundle import onnx_check
 from biomux.engine.bundle.verify import verify
+from biomux.engine.packing import pack
 from biomux.errors import BiomuxError, BundleError
+from biomux.tasks.examples import ModelInput
+from biomux.text import tokens
 from biomux.training.export import export
 
 
@@ -89,6 +92,17 @@ def test_a_hostile_bundle_of_every_head_is_refused(name: str, every: Path, tmp_p
         biomux.load(folder, threads=1)
     assert caught.value.code == code
     assert str(caught.value).isprintable()
+
+
+def test_a_head_of_pairs_says_nothing_about_a_batch_without_pairs(every: Path) -> None:
+    annotator = biomux.load(every, threads=1)
+    text = "Aspirin given after fever."
+    read = ModelInput(tokens.split(annotator.tokenizer, text, [(0, len(text))])[0])
+    batch = next(pack([read], specials=annotator.specials, budget=annotator.budget))
+    answers = annotator.session.run(batch)
+    of_pairs = [task for task in annotator.asking if task.unit == "pair"]
+    assert of_pairs
+    assert all(answers[task.name].shape == (0, len(task.labels)) for task in of_pairs)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

@@ -261,6 +261,9 @@ def test_strict_refuses_what_was_not_wholly_read() -> None:
     assert (gaps(read), unread(read)) == ([(9, 16)], 7)
     with pytest.raises(AnnotateError, match=r"BX602: document '7': 7 characters were not read, the first at 9\.\.16"):
         list(replace(stub.annotator(), strict=True).annotate([document]))
+    two = replace(document, sentences=((0, 8), (17, 22)))
+    with pytest.raises(AnnotateError, match=r"8 characters were not read, the first at 9\.\.16"):
+        list(replace(stub.annotator(), strict=True).annotate([two]))
 
 
 def test_everything_else_of_a_document_stays() -> None:

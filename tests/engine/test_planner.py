@@ -11,9 +11,10 @@ import tiny
 from biomux.document import Document
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials, lay_out
-from biomux.engine.planner import split
+from biomux.engine.planner import characters, split
 from biomux.tasks.classification import Classification
 from biomux.tasks.examples import ModelInput
+from biomux.text import tokens
 from biomux.text.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -76,3 +77,9 @@ def test_answers_have_a_row_for_each_input() -> None:
     batch = lay_out([one, one], 4, SPECIALS, windows=[0, 1])
     rows = np.arange(16, dtype=np.float32).reshape(2, 4, 2)
     assert [part.tolist() for part in split(rows, "answer", batch)] == rows.tolist()
+
+
+def test_the_characters_of_an_input_go_from_its_first_word_to_its_last() -> None:
+    text = "  aspirin given after fever "
+    read = ModelInput(tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0])
+    assert characters(read) == len(text.strip())

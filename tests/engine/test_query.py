@@ -10,7 +10,7 @@ import pytest
 import stub
 
 from biomux.document import Document
-from biomux.engine.query import Query, resolved
+from biomux.engine.query import Query, default_floors, resolved
 from biomux.errors import UsageError
 
 FULL = Query(("b", "a"), ["h"], {"b": 0.7, "*": 0.5}, None, True, True, False)
@@ -73,3 +73,8 @@ def test_options_and_a_query_give_the_same_documents() -> None:
     documents = [Document("1", "aspirin and zolosis given, zolosis again")]
     expected = list(annotator.annotate(documents, types=[type_], resolve=True))
     assert list(annotator.annotate_query(documents, Query(types=type_, resolve=True))) == expected
+
+
+def test_a_type_without_a_threshold_that_is_not_asked_for_is_never_given() -> None:
+    (floor,) = default_floors({("head", "rare"): None}, None, [], everything=False).values()
+    assert floor > 1  # a score may be 1

@@ -145,3 +145,15 @@ def test_scores_outside_the_unit_are_refused() -> None:
     for scores, right, code in (([1.5], [True], "BX705"), ([0.5], [True, False], "BX705"), ([], [], "BX704")):
         with pytest.raises(ScoreError, match=code):
             confidence(scores, right)
+
+
+def test_bins_of_equal_number_begin_at_zero_and_end_at_one() -> None:
+    bins = reliability([0.2, 0.3, 0.4, 0.9], [True, False, True, True], bins=2, by="number")
+    assert [(one.low, one.high) for one in bins] == [(0.0, pytest.approx(0.35)), (pytest.approx(0.35), 1.0)]
+
+
+def test_the_curve_of_a_confidence_is_thinned_to_even_steps_and_ends_at_full_coverage() -> None:
+    scores = np.linspace(0.99, 0.01, 80)
+    curve = confidence(scores, np.arange(80) < 40).risks
+    assert [coverage for coverage, _ in curve] == [round((step + 1) / 40, 4) for step in range(40)]
+    assert curve[-1] == (1.0, 0.5)

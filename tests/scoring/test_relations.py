@@ -157,3 +157,10 @@ def test_a_map_is_of_spans_and_leaves_relations_out(tmp_path: Path, capsys: pyte
     formats.write([document(link("blocks", "a", "c"))], tmp_path / "gold.jsonl")
     assert run(["score", *([str(tmp_path / "gold.jsonl")] * 2), "--map", "Gene=Gene"]) == 0
     assert "1 relations (a map is of spans) were not scored" in capsys.readouterr().err
+
+
+def test_every_document_is_counted_once() -> None:
+    scorer = relations.RelationScorer()
+    for linked in ((), (link("binds", "a", "b"),)):
+        scorer.add(document(*linked), document(*linked))
+    assert scorer.documents == 2

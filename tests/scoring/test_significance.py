@@ -10,6 +10,7 @@ import pytest
 
 from biomux.document import Document, Span
 from biomux.errors import ScoreError, UsageError
+from biomux.scoring import significance
 from biomux.scoring.counts import Counts, Spread
 from biomux.scoring.document_counts import DocumentCounts, document_counts, same_documents
 from biomux.scoring.significance import (
@@ -209,3 +210,10 @@ def test_two_documents_are_enough_for_an_error_and_one_is_not() -> None:
     # Documents (2, 1, 0) and (1, 0, 0): the ratio's derivatives are 1/16 and -3/16, so the documents differ from the mean by 1/16 each.
     assert two.errors(Counts(3, 1, 0)).precision == pytest.approx(1 / 8)
     assert np.isnan(Spread(1, 5, 1, 0, 2, 0, 0).errors(Counts(3, 1, 0)).precision)
+
+
+def test_what_is_drawn_does_not_depend_on_how_much_is_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = counts(1), counts(2)
+    whole = compare(first, second, samples=50)
+    monkeypatch.setattr(significance, "CHUNK", 1)
+    assert compare(first, second, samples=50) == whole

@@ -256,3 +256,7 @@ def test_scores_become_json(made: list[tuple[Document, Document]]) -> None:
 
 def test_errors_need_two_documents() -> None:
     assert math.isnan(scored((Span(0, 7, "gene"),), ())["strict"].errors.f1)
+
+
+def test_scores_of_nothing_are_of_no_documents() -> None:
+    assert SpanScores().documents == 0

@@ -286,3 +286,14 @@ def test_fine_types_stand_in_place_of_their_groups() -> None:
     inputs = tiny.inputs(task, document, limit=60)
     targets = task.targets(document, inputs, counts=Counter())
     assert [task.labels[int(one.values[0])] for one in targets] == ["INHIBITOR", "CPR:3"]
+
+
+@pytest.mark.parametrize("variant", ["replace", "markers"])
+def test_a_long_sentence_may_end_with_an_argument(variant: str) -> None:
+    text = " ".join(["dose"] * 60 + ["aspirin", "the", "kinase"])
+    spans = (Span(300, 307, "CHEMICAL", id="a"), Span(312, 318, "GENE-Y", id="b"))
+    document = Document("1", text, sentences=((0, len(text)),), spans=spans)
+    (reading,) = tiny.inputs(task(variant), document, limit=20)
+    assert len(reading.tokens) == 20
+    (words,) = read(document, variant, limit=20)
+    assert words.endswith(tokenizer_words("@GENE$" if variant == "replace" else "^ GENE ^ kinase #"))

@@ -212,3 +212,20 @@ def test_a_task_is_restored_from_what_was_written_down() -> None:
 def test_documents_without_mentions_make_no_task() -> None:
     with pytest.raises(TrainingError, match="BX404"):
         Tagging.of_documents("x", [Document("1", "no mention")])
+
+
+def test_searches_around_neighbouring_faults_are_joined() -> None:
+    for seed in range(100):
+        chance = np.random.default_rng(seed)
+        rows = chance.dirichlet(np.ones(5), size=80).astype(np.float32)
+        between, first, last = (np.where(part, np.float32(0), BAN) for part in transitions(5, "bioes"))
+        wanted = search(np.log(np.maximum(rows, 1e-30)), between=between, first=first, last=last)
+        assert best_sequence(rows, "bioes").tolist() == wanted.tolist()
+
+
+def test_of_a_row_that_reads_more_than_its_part_the_mentions_that_begin_in_the_part_are_taken() -> None:
+    text = "aspirin given after fever"
+    tokens = text_tokens.split(tiny.tokenizer(), text, [(0, len(text))])[0]
+    words = [(at, at + 1, "X", 0.5) for at in range(4)]
+    assert [span.start for span in TASK.placed(text, tokens, (8, 20), words)] == [8, 14]
+    assert [span.start for span in TASK.placed(text, tokens, (0, 25), words)] == [0, 8, 14, 20]

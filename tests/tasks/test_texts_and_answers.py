@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biomux.document import Answer, Document, Label, Question
+from biomux.document import Answer, Document, Label, Passage, Question
 from biomux.tasks import TASKS, restored, text_inputs
 from biomux.tasks.classification import Classification
 from biomux.tasks.examples import make
@@ -196,3 +197,24 @@ def test_every_kind_of_task_is_restored_from_what_was_written_down() -> None:
     ):
         assert task.kind in TASKS
         assert restored(json.loads(json.dumps(asdict(task)))) == task
+
+
+def test_a_share_of_the_windows_without_an_answer_is_kept() -> None:
+    documents = [replace(asked(4, 9), id=str(number)) for number in range(40)]
+    kept = [
+        len(make(Answers("qa", others=share), documents, tiny.tokenizer(), limit=30).examples) for share in (0, 0.5, 1)
+    ]
+    assert 0.35 < (kept[1] - kept[0]) / (kept[2] - kept[0]) < 0.65
+
+
+def test_an_answer_of_white_space_is_in_no_window() -> None:
+    document = Document("1", "the dose", questions=(Question("q", "what?", (Answer(" ", 3, 4),)),))
+    made = make(Answers("qa"), [document], tiny.tokenizer(), limit=20)
+    assert made.counts["questions whose answer no window holds"] == 1
+    assert [example.labels["qa"].values.tolist() for example in made.examples] == [[-1, -1]]
+
+
+def test_texts_are_read_whole_unless_passages_are_asked_for() -> None:
+    document = Document("1", "the dose of it", passages=(Passage(0, 8, "title"), Passage(9, 14, "abstract")))
+    assert text_inputs.Texts().parts(document) == [(0, 14)]
+    assert text_inputs.Texts(passages=True).parts(document) == [(0, 8), (9, 14)]

@@ -80,7 +80,7 @@ def to_tokens(spans: Iterable[Key], words: Sequence[Range], tokens: Sequence[Ran
             after = bisect_left(starts, word_ends[first_word])
             chunks.update((place, place + 1, key[2], ()) for place in range(begin, after - 1))
             begin = max(begin, after - 1)
-        parts = ((begin, max(runs[0][1], begin + 1)), *runs[1:])
+        parts = ((begin, runs[0][1]), *runs[1:])
         chunks.add((begin, parts[-1][1], key[2], parts if len(parts) > 1 else ()))
     return chunks
 
