@@ -141,7 +141,7 @@ def format_pages() -> str:
         "All are read as streams, gzipped or not, and most are written so. The formats of task corpora (`read` alone in the third "
         "column) are read-only: convert them to `jsonl`, or to another format that holds what they have. Tables and pages for others "
         "(`write` alone) are not read again. Formats are recognised in "
-        "this order, by name and first bytes. What a format cannot hold is told when it is written. `biomux formats` shows the same "
+        "this order, by name and first bytes. What a format cannot hold is reported when it is written. `biomux formats` shows the same "
         "table.\n"
     )
     parts = [f"{MADE}\n# Formats\n\n{intro}", _table(("name", "", "", "suffixes", "holds, beyond the text"), rows)]
@@ -155,9 +155,9 @@ def recipes() -> str:
     from biomux.recipes import quick, read, schema
 
     intro = (
-        "A recipe is a YAML file that names tasks, corpora, model, regime and loop. It is strict: an unknown key is refused and its "
-        "nearest neighbour named, a bad value is told with its path, and all mistakes are told at once. `--set a.b=value` puts a "
-        "value in; values are YAML. A run keeps its recipe fully expanded. See [training](../how-to/training.md) for how to run one.\n"
+        "A recipe is a YAML file that names tasks, corpora, model, regime and loop. It is strict: unknown keys are refused with the "
+        "nearest known one, bad values with their paths, and all mistakes are reported at once. `--set a.b=value` sets a "
+        "value, written as YAML. A run keeps its recipe fully expanded. See [training](../how-to/training.md) for how to run one.\n"
     )
     shipped = [(name, read.read(name)) for name in read.names()]
     rows = [

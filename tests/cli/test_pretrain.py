@@ -98,7 +98,7 @@ def test_recipes_are_listed_shown_and_copied(
         (["c/bio-distill", "text.txt"], "did you mean 'c/bio-distil'"),
         (["recipe.yaml"], "BX550"),
         (["recipe.yaml", "nowhere.txt"], "nowhere.txt"),
-        (["recipe.yaml", "text.txt", "--set", "masking.mask=0.95"], "shares of one whole"),
+        (["recipe.yaml", "text.txt", "--set", "masking.mask=0.95"], "must add up to at most 1, got 1.05"),
         (["recipe.yaml", "text.txt", "--set", "distil={teacher: encoder}"], "a teacher needs something to teach"),
         (["recipe.yaml", "text.txt", "--set", "text.hold_out=0.1"], "did you mean"),
         (["--resume", "nowhere"], "not a pre-training run"),
@@ -151,9 +151,9 @@ def test_formats_are_named_by_the_setting(
     [
         (
             ["pretrain", "a/mtl"],
-            "BX303: unknown pre-training recipe 'a/mtl'; it is a recipe of `biomux train a/mtl`",
+            "BX303: unknown pre-training recipe 'a/mtl'; it is a recipe for `biomux train a/mtl`",
         ),
-        (["train", "c/tiny"], "BX303: unknown recipe 'c/tiny'; it is a recipe of pre-training: biomux pretrain c/tiny"),
+        (["train", "c/tiny"], "BX303: unknown recipe 'c/tiny'; it is a pre-training recipe: biomux pretrain c/tiny"),
         (["pretrain", "c/tiny", "--set", "text.held_out=1"], "text → held_out: input should be less than 1"),
         (["pretrain", "c/tiny", "--set", "distil.map=foo"], "distil → map: input should be 'first', 'last'"),
     ],

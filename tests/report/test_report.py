@@ -321,7 +321,7 @@ def test_a_study_without_a_report_says_so(tmp_path: Path) -> None:
     assert page.sections[-1].title == "Study: pairs"
     assert "not finished" in markdown(page)
     (tmp_path / "report.json").write_text(json.dumps({"kind": "transfer"}))
-    with pytest.raises(ScoreError, match="cannot be read"):
+    with pytest.raises(ScoreError, match="cannot read the study's report"):
         report.make([str(tmp_path)])
 
 

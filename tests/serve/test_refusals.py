@@ -103,7 +103,7 @@ def test_errors_are_those_of_the_command(client: Client) -> None:
 def test_a_wrong_method_is_told_with_the_right_one(client: Client) -> None:
     reply = client.get("/annotate")
     assert (reply.status, reply.code) == (405, "BX808")
-    assert reply.json["error"] == "this address takes POST, not GET"
+    assert reply.json["error"] == "this address accepts POST, not GET"
     assert client.get("/nowhere").json["error"] == "there is no such address"
 
 

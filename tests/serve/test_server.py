@@ -169,7 +169,7 @@ def test_a_port_in_use_is_told(capfd: pytest.CaptureFixture[str]) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert cli.run(["serve", "--port", str(taken.getsockname()[1])]) == 2
-    assert "BX812: cannot listen at 127.0.0.1:" in capfd.readouterr().err
+    assert "BX812: cannot listen on 127.0.0.1:" in capfd.readouterr().err
 
 
 class Allocator:

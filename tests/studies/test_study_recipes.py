@@ -122,14 +122,14 @@ def test_a_recipe_is_a_transfer_study() -> None:
     ("text", "said"),
     [
         ("name: x\nrecpe: d/single\n", "recpe: unknown key, did you mean 'recipe'?"),
-        ("name: x\n", "name one, or systems with recipes of their own"),
+        ("name: x\n", "name one, or give every system its own"),
         ("name: x\nrecipe: d/single\nscore: {spilt: test}\n", "score → spilt: unknown key, did you mean 'split'?"),
         ("name: x\nsystems: {a: {sett: {}}}\n", "systems → a → sett: unknown key, did you mean 'set'?"),
         ("name: x\nsystems: {a: {}}\n", "systems → a → recipe: field required"),
         ("name: x\nrecipe: r\nsystems: {a: {encoder_of: b}, b: {}}\n", "there is no system 'b' before it"),
-        ("name: x\nrecipe: r\nseeds: [1, 1]\n", "each may be named once"),
+        ("name: x\nrecipe: r\nseeds: [1, 1]\n", "each may be named only once"),
         ("name: x\nrecipe: r\nseeds: []\n", "seeds: "),
-        ("- x\n", "a study is a mapping"),
+        ("- x\n", "a study must be a mapping"),
         ("name: [\n", "not valid YAML"),
     ],
 )
@@ -208,7 +208,7 @@ def test_a_system_may_have_seeds_of_its_own() -> None:
     assert [member.name for member in members][:5] == [f"mtm.seed-{seed}" for seed in range(1, 6)]
     taught = {member.name: len(member.after) for member in members}
     assert (taught["ensemble-alpha-0.bc5cdr.seed-2"], taught["student-alpha-0.bc5cdr.seed-2"]) == (5, 1)
-    with pytest.raises(ValidationError, match="systems → a → seeds: each may be named once"):
+    with pytest.raises(ValidationError, match="systems → a → seeds: each may be named only once"):
         Study.model_validate({"name": "s", "recipe": "e/mtm", "systems": {"a": {"seeds": [1, 1]}}})
 
 

@@ -214,7 +214,7 @@ def test_unknown_starts_from_the_mean_of_the_file(tmp_path: Path) -> None:
 
 
 def test_settings_of_another_kind_are_refused() -> None:
-    with pytest.raises(ValidationError, match="settings of 'bilstm' for an encoder of kind 'transformer'"):
+    with pytest.raises(ValidationError, match="cannot give settings of 'bilstm' to an encoder of kind 'transformer'"):
         schema.EncoderSettings.model_validate({"name": "x", "bilstm": {}})
     with pytest.raises(ValidationError, match="needs a name"):
         schema.EncoderSettings.model_validate({"kind": "convolution"})

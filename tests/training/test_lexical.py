@@ -213,7 +213,7 @@ def test_training_lowers_the_loss() -> None:
 
 
 def test_settings_are_those_of_the_kind() -> None:
-    with pytest.raises(ValueError, match="settings of 'lexical' for an encoder of kind 'bilstm'"):
+    with pytest.raises(ValueError, match="cannot give settings of 'lexical' to an encoder of kind 'bilstm'"):
         schema.EncoderSettings.model_validate({"kind": "bilstm", "lexical": {}})
     with pytest.raises(ValueError, match="multiple of 2"):
         schema.EncoderSettings.model_validate({"kind": "lexical", "lexical": {"width": 7}})

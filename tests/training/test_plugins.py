@@ -93,6 +93,7 @@ def test_ours_come_first_and_what_is_wrong_with_a_package_is_told_as_its_fault(m
 
 def test_an_encoder_that_nobody_brings_is_refused() -> None:
     with pytest.raises(
-        RecipeError, match="there is no encoder 'own', but transformer, bilstm, convolution, lexical, shaped, random"
+        RecipeError,
+        match="unknown encoder 'own'; choose one of transformer, bilstm, convolution, lexical, shaped, random",
     ):
         invented.recipe(model={"encoder": {"kind": "own"}})

@@ -218,5 +218,5 @@ def test_text_without_words_is_said_to_have_none(place: Path, tmp_path: Path) ->
 
 
 def test_text_needs_a_teacher_with_a_weight(place: Path) -> None:
-    with pytest.raises(RecipeError, match="whose loss has no weight here"):
+    with pytest.raises(RecipeError, match="but their loss has weight 0"):
         _recipe(place, teacher={"alpha": 1.0})

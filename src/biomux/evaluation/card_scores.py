@@ -31,10 +31,10 @@ def put(bundle: Path, content: Mapping[str, Any], *, notes: str = "") -> None:
     `notes` are observations in Markdown; they come before the signatures.
     """
     manifest, card = check(bundle)
-    made = (card.partition(f"\n{HEADING}\n")[0].rstrip("\n") + "\n\n" + section(content, notes=notes)).encode()
-    manifest["files"][CARD] = {"size": len(made), "sha256": hashlib.sha256(made).hexdigest()}
+    new_card = (card.partition(f"\n{HEADING}\n")[0].rstrip("\n") + "\n\n" + section(content, notes=notes)).encode()
+    manifest["files"][CARD] = {"size": len(new_card), "sha256": hashlib.sha256(new_card).hexdigest()}
     with target(bundle / CARD) as stream, target(bundle / MANIFEST) as table:
-        stream.write(made)
+        stream.write(new_card)
         table.write((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
 
 

@@ -38,7 +38,7 @@ def case_study(models: Mapping[str, Callable[[str], Document]], text: str) -> li
     >>> from biomux.document import Document, Span
     >>> finds = lambda *spans: lambda text: Document("1", text, spans=spans)
     >>> models = {"one": finds(Span(0, 7, "Drug", score=0.9)), "two": finds()}
-    >>> [(one.text, dict(one.scores)) for one in case_study(models, "Aspirin helps.")]
+    >>> [(mention.text, dict(mention.scores)) for mention in case_study(models, "Aspirin helps.")]
     [('Aspirin', {'one': 0.9, 'two': None})]
     """
     by_model = {

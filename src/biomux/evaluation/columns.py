@@ -34,7 +34,7 @@ WHOLE = "train+devel"
 class Column:
     """One column: documents of a corpus, some heads, and how their types meet. `plain`: the model's plain types instead of heads.
 
-    `tags`: spans are scored; else what the head's task says.
+    `tags`: whether spans are scored, or else the answers of the head's task.
     """
 
     name: str
@@ -92,18 +92,18 @@ def plan(
     for spec in dict.fromkeys(names):
         taggers = [head for head in usable if head.tags]
         part = split or _part(spec, heads)
-        found = list(_columns(spec, taggers, part, plain, types, with_cross))
+        spec_columns = list(_columns(spec, taggers, part, plain, types, with_cross))
         if not plain and types is None:
-            found += _asked(spec, usable, part, by_name=chosen is not None)
-            if not found and chosen is None and own.of_spec(view.parse(spec)[0]) is not None:
-                found += _columns(spec, taggers, part, _shared(spec, known), None, with_cross)
-        if not found:
+            spec_columns += _asked(spec, usable, part, by_name=chosen is not None)
+            if not spec_columns and chosen is None and own.of_spec(view.parse(spec)[0]) is not None:
+                spec_columns += _columns(spec, taggers, part, _shared(spec, known), None, with_cross)
+        if not spec_columns:
             raise UsageError(
                 "BX001",
                 f"no head of the model can be scored on corpus {own.short_name(view.parse(spec)[0])!r}",
                 hint=_way_out(spec, usable, known),
             )
-        columns += found
+        columns += spec_columns
     if not columns:
         raise UsageError(
             "BX001",
@@ -114,7 +114,7 @@ def plan(
 
 
 def _part(spec: str, heads: Sequence[EvaluatedHead]) -> str:
-    """The part to score on where none is named. Of data that a head was trained on, what it has not seen must be named."""
+    """The part to score on if none is named. For data that a head was trained on, the user must name a part that it has not seen."""
     base = view.parse(spec)[0]
     data = own.of_spec(base)
     if data is None:
@@ -134,28 +134,28 @@ def _part(spec: str, heads: Sequence[EvaluatedHead]) -> str:
 
 def _distinct(columns: Sequence[Column]) -> list[Column]:
     """Columns with names that can be folders, each one different."""
-    made: dict[str, Column] = {}
+    distinct: dict[str, Column] = {}
     for column in columns:
         plain = re.sub(r"[^\w.+~-]", "_", column.name)
-        number = next(number for number in count(1) if (plain if number == 1 else f"{plain}.{number}") not in made)
+        number = next(number for number in count(1) if (plain if number == 1 else f"{plain}.{number}") not in distinct)
         name = plain if number == 1 else f"{plain}.{number}"
-        made[name] = replace(column, name=name)
-    return list(made.values())
+        distinct[name] = replace(column, name=name)
+    return list(distinct.values())
 
 
 def _columns(
     spec: str, heads: Sequence[EvaluatedHead], split: str, plain: Sequence[str], types: TypeMap | None, with_cross: bool
 ) -> Iterator[Column]:
-    base, kept = view.parse(spec)
+    base, kept_types = view.parse(spec)
     base = own.short_name(base)
     own_types = types_of(spec)
     if types is not None:
         view.check_types(types.gold, own_types, corpus=spec)
     if plain:
-        found = types or _by_name(own_types, plain)
-        if found is not None:
-            _must_be_known(found.said, plain, "type")
-            yield Column(f"{base}~types", spec, split, (), found, "plain", cross=True, plain=tuple(plain))
+        mapped = types or _by_name(own_types, plain)
+        if mapped is not None:
+            _must_be_known(mapped.said, plain, "type")
+            yield Column(f"{base}~types", spec, split, (), mapped, "plain", cross=True, plain=tuple(plain))
     elif types is not None:
         yield _mapped(spec, base, heads, split, types)
     else:
@@ -163,18 +163,18 @@ def _columns(
             # The recipe may have renamed the types of the user's own data: then the files' names and the head's never meet.
             if own.of_spec(spec) is not None and own_types and not set(head.types) & set(own_types):
                 continue
-            if head.called == base and (shared := [name for name in head.types if not kept or name in own_types]):
-                several = sum(other.called == base for other in heads) > 1
+            if head.called == base and (shared := [name for name in head.types if not kept_types or name in own_types]):
+                several = sum(candidate.called == base for candidate in heads) > 1
                 name = f"{base}~{head.name}" if several else base
-                corpus = spec if kept or own.of_spec(spec) else head.corpus or spec
+                corpus = spec if kept_types or own.of_spec(spec) else head.corpus or spec
                 yield Column(name, corpus, split, (head.name,), mapping.same(shared, head=head.name), head.scheme)
-        if with_cross and not kept:
+        if with_cross and not kept_types:
             yield from _crossed(spec, base, heads, split)
 
 
 def _asked(spec: str, heads: Sequence[EvaluatedHead], split: str, *, by_name: bool) -> Iterator[Column]:
     """The columns of heads that do not tag."""
-    base, kept = view.parse(spec)
+    base, kept_types = view.parse(spec)
     base = own.short_name(base)
     several = sum(head.called == base for head in heads) > 1
     for head in heads:
@@ -182,24 +182,24 @@ def _asked(spec: str, heads: Sequence[EvaluatedHead], split: str, *, by_name: bo
         if head.tags or not (trained or by_name):
             continue
         name = f"{base}~{head.name}" if several or not trained else base
-        corpus = spec if kept or not trained or own.of_spec(spec) else head.corpus or spec
+        corpus = spec if kept_types or not trained or own.of_spec(spec) else head.corpus or spec
         nothing = mapping.of_pairs([])
         yield Column(name, corpus, split, (head.name,), nothing, "none", cross=not trained, kind=head.kind, tags=False)
 
 
-def _way_out(spec: str, heads: Sequence[EvaluatedHead], known: Sequence[str]) -> str:
+def _way_out(spec: str, heads: Sequence[EvaluatedHead], model_types: Sequence[str]) -> str:
     """How to score a corpus that no head was trained on."""
     taggers = [head.name for head in heads if head.tags]
-    others = [head.name for head in heads if not head.tags]
+    other_heads = [head.name for head in heads if not head.tags]
     ways = []
-    if taggers and known and own.of_spec(view.parse(spec)[0]) is not None and (gold := types_of(spec)):
-        ways.append(f"say which types meet, for instance --map {gold[0]}=TYPE")
-        ways[-1] += f"; the corpus has {', '.join(gold)}, the model {', '.join(known)}"
+    if taggers and model_types and own.of_spec(view.parse(spec)[0]) is not None and (gold := types_of(spec)):
+        ways.append(f"say which types correspond, for instance --map {gold[0]}=TYPE")
+        ways[-1] += f"; the corpus has {', '.join(gold)}, the model {', '.join(model_types)}"
     elif taggers:
-        ways.append("score the model's types that have the corpus' names with --types TYPE,...")
-        ways.append(f"say which types meet with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
-    if others:
-        ways.append(f"name a head that fits with --heads: {', '.join(others)}")
+        ways.append("score the model's types that have the same names with --types TYPE,...")
+        ways.append(f"say which types correspond with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
+    if other_heads:
+        ways.append(f"name a head that fits with --heads: {', '.join(other_heads)}")
     return "; or ".join(ways)
 
 
@@ -220,9 +220,9 @@ def _crossed(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str) -
 
 def _mapped(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str, types: TypeMap) -> Column:
     """The column of a map that the user gave: a bare type is that of every head that has it."""
-    known = [f"{head.name}/{name}" for head in heads for name in head.types]
+    qualified = [f"{head.name}/{name}" for head in heads for name in head.types]
     bare = list(dict.fromkeys(name for head in heads for name in head.types))
-    _must_be_known(types.said, [*bare, *known], "type")
+    _must_be_known(types.said, [*bare, *qualified], "type")
     used = [head for head in heads if any(_answers(head, type_) for type_ in types.said)]
     trained = len(used) == 1 and used[0].called == base
     name = base if trained else f"{base}~{'+'.join(head.name for head in used)}"
@@ -234,22 +234,22 @@ def _answers(head: EvaluatedHead, type_: str) -> bool:
     return type_ in head.types or type_ in {f"{head.name}/{name}" for name in head.types}
 
 
-def _mapped_to(types: TypeMap | None, heads: Sequence[EvaluatedHead], known: Sequence[str]) -> tuple[str, ...]:
-    """The plain types that a map leads to, if all of them are such and none is a head's."""
-    if types is None or not known or any(_answers(head, type_) for head in heads for type_ in types.said):
+def _mapped_to(types: TypeMap | None, heads: Sequence[EvaluatedHead], model_types: Sequence[str]) -> tuple[str, ...]:
+    """The plain types that a map leads to, if it leads to no type of a head."""
+    if types is None or not model_types or any(_answers(head, type_) for head in heads for type_ in types.said):
         return ()
     for type_ in types.said:
-        if type_ not in known:
-            choices = f"choose from: {', '.join(known)}; or HEAD/TYPE for that of one head"
+        if type_ not in model_types:
+            choices = f"choose from: {', '.join(model_types)}; or HEAD/TYPE for that of one head"
             raise UsageError(
-                "BX001", f"the model has no type {type_!r}", hint=did_you_mean(type_, known, otherwise=choices)
+                "BX001", f"the model has no type {type_!r}", hint=did_you_mean(type_, model_types, otherwise=choices)
             )
     return tuple(types.said)
 
 
-def _shared(spec: str, known: Sequence[str]) -> tuple[str, ...]:
+def _shared(spec: str, model_types: Sequence[str]) -> tuple[str, ...]:
     """The plain types that a corpus has too, case aside."""
-    mapped = _by_name(types_of(spec), known)
+    mapped = _by_name(types_of(spec), model_types)
     return tuple(mapped.said) if mapped else ()
 
 
@@ -260,7 +260,7 @@ def _by_name(gold: Iterable[str], plain: Iterable[str]) -> TypeMap | None:
     return mapping.of_pairs(met) if met else None
 
 
-def _must_be_known(asked: Iterable[str], known: Sequence[str], noun: str) -> None:
-    for name in asked:
-        if name not in known:
-            raise UsageError("BX001", f"the model has no {noun} {name!r}", hint=did_you_mean(name, known))
+def _must_be_known(names: Iterable[str], choices: Sequence[str], noun: str) -> None:
+    for name in names:
+        if name not in choices:
+            raise UsageError("BX001", f"the model has no {noun} {name!r}", hint=did_you_mean(name, choices))

@@ -1,6 +1,6 @@
 """Systems compared: by seeds, by documents, by ranks over corpora.
 
-A system is one folder of scores, or several of the same label: its seeds. Columns are paired by name, and must be of the same documents.
+A system is one folder of scores, or several with the same label: its seeds. Columns are paired by name, and must be of the same documents.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from biomux.scoring.ranks import Ranking
 
 METRICS = {"spans": "f1", "labels": "f1", "relations": "f1", "answers": "f1", "numbers": "pearson"}
-"""The figure that is compared where none is named; of spans, labels and relations it is micro. Heads that do not tag name their own (`main`)."""
+"""The figure that is compared by default; for spans, labels and relations it is micro. Heads that do not tag name their own (`main`)."""
 
 RELATIONS = ("relations", "undirected", "candidates")
 """Matchings of relations; "relations" is the strict one."""
@@ -93,7 +93,7 @@ class ComparisonResult:
             "metric": self.metric,
             "signature": self.signature,
             "values": {
-                column: {name: {"values": list(each), **spread(each)} for name, each in systems.items()}
+                column: {name: {"values": list(figures), **spread(figures)} for name, figures in systems.items()}
                 for column, systems in self.values.items()
             },
             "tests": [test.to_json() for test in self.tests],
@@ -121,8 +121,8 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
         metric = MAIN
     named = f"{paper}:{','.join(tables)}"
     if not metrics:
-        known = sorted({f"{figure.paper}:{figure.table}" for figure in published.all_published()})
-        raise UsageError("BX001", f"unknown table {named!r}", hint=did_you_mean(named, known))
+        table_names = sorted({f"{figure.paper}:{figure.table}" for figure in published.all_published()})
+        raise UsageError("BX001", f"unknown table {named!r}", hint=did_you_mean(named, table_names))
     if metric is None and len(metrics) > 1:
         hint = f"name one of {', '.join(sorted(metrics))}"
         raise UsageError("BX001", f"--metric is required: {named} has {len(metrics)} metrics", hint=hint)
@@ -152,9 +152,9 @@ def compare_systems(
     alpha: float = 0.05,
     correction: str | None = "holm",
 ) -> ComparisonResult:
-    """Values of all; each system against the first, document by document; from three systems on two corpora on, their ranks.
+    """The values of all systems; each system against the first, document by document; for at least three systems on two corpora, their ranks.
 
-    p of the tests by documents is corrected over all of them (Holm); more `samples` are drawn than asked for where so few could not show anything.
+    p of the tests by documents is corrected over all of them (Holm); more than `samples` are drawn if so few could show nothing significant.
     """
     shared = [name for name in systems[0].seeds[0].columns if all(name in system.columns() for system in systems)]
     if not shared:
@@ -214,32 +214,32 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
     _check_matching(column, kind, matching)
     if metric is None and _by_main(column, matching):
         return float(column["main"]["value"])
-    wanted = metric or METRICS[kind]
+    metric_name = metric or METRICS[kind]
     try:
         if kind == "answers":
-            return float(column["answers"][wanted]["value"])
+            return float(column["answers"][metric_name]["value"])
         if kind == "numbers":
-            values = [value[wanted] for value in column["numbers"].values()]
+            values = [value[metric_name] for value in column["numbers"].values()]
             return float(np.mean([math.nan if value is None else value for value in values]))
-        if kind == "labels" and wanted in {"accuracy", "exact"}:
-            whole = column["labels"][wanted]
+        if kind == "labels" and metric_name in {"accuracy", "exact"}:
+            whole = column["labels"][metric_name]
             return float(whole["value"] if isinstance(whole, dict) else whole)
         if kind == "spans" and matching == "semeval":
-            return float(column["spans"]["semeval"]["partial"][wanted])
+            return float(column["spans"]["semeval"]["partial"][metric_name])
         table = column["labels"] if kind == "labels" else column[kind]["matchings"][_table(column, kind, matching)]
-        average, name = ("macro", wanted[6:]) if wanted.startswith("macro-") else ("micro", wanted)
+        average, name = ("macro", metric_name[6:]) if metric_name.startswith("macro-") else ("micro", metric_name)
         return float(table[average][name])
     except KeyError as error:
         raise UsageError(
             "BX001",
-            f"the scores have no figure {error.args[0]!r} ({kind}, {matching}, {wanted})",
+            f"the scores have no figure {error.args[0]!r} ({kind}, {matching}, {metric_name})",
             where=f"column {column.get('name', '')!r}",
             hint="choose another --matching or --metric",
         ) from None
 
 
 def _kind(column: Mapping[str, Any], matching: str) -> str | None:
-    """What of a column is compared: relations, where their matching is asked for; else the first that it has."""
+    """What is compared in a column: relations if a matching of relations was chosen, else the first kind that it has."""
     if matching in RELATIONS and "relations" in column:
         return "relations"
     return next((kind for kind in METRICS if kind in column), None)
@@ -259,7 +259,7 @@ def _with_relations(
     if not with_relations:
         raise UsageError(
             "BX001",
-            f"--matching {matching} compares relations, and no column that all systems have has any",
+            f"--matching {matching} compares relations, but no column that all systems share has any",
             hint=f"choose from {', '.join(MATCHINGS)}, or score documents with relations",
         )
     without = [column for column in shared if column not in with_relations]
@@ -272,11 +272,11 @@ def _check_matching(column: Mapping[str, Any], kind: str, matching: str) -> None
         return
     scored_by = [*column[kind]["matchings"], *(["semeval"] if "semeval" in column[kind] else [])]
     if _table(column, kind, matching) not in scored_by:
-        known = ["relations" if (kind, name) == ("relations", "strict") else name for name in scored_by]
+        choices = ["relations" if (kind, name) == ("relations", "strict") else name for name in scored_by]
         raise UsageError(
             "BX001",
             f"the {kind} of column {column.get('name', '')!r} were not scored by {matching!r}",
-            hint=f"choose --matching from {', '.join(known)}",
+            hint=f"choose --matching from {', '.join(choices)}",
         )
 
 
@@ -315,29 +315,29 @@ def _first(systems: Sequence[ComparedSystem], column: str) -> Mapping[str, Any]:
 def remarks_on(systems: Sequence[ComparedSystem], shared: Sequence[str]) -> list[str]:
     """Check that columns are of the same documents; other differences between signatures become remarks."""
     remarks = [
-        f"{system.name}: not compared, since not all systems have it: {', '.join(left)}"
+        f"{system.name}: not compared, since not all systems have it: {', '.join(unshared)}"
         for system in systems
-        for one in system.seeds
-        if (left := sorted(set(one.columns) - set(shared)))
+        for scores in system.seeds
+        if (unshared := sorted(set(scores.columns) - set(shared)))
     ]
     for system in systems:
-        bare = [one for one in shared if any(seed.folder and not seed.has_rows(one) for seed in system.seeds)]
+        bare = [column for column in shared if any(seed.folder and not seed.has_rows(column) for seed in system.seeds)]
         if bare:
             remarks.append(f"{system.name}: not tested, since there is no counts.jsonl for {', '.join(bare)}")
     for column in shared:
-        seen: dict[str, dict[str, str]] = {}
+        signatures: dict[str, dict[str, str]] = {}
         for system in systems:
-            for one in system.seeds:
-                if line := one.columns[column].get("signature"):
+            for scores in system.seeds:
+                if line := scores.columns[column].get("signature"):
                     fields = read_signature(line)
-                    seen.setdefault(system.name, fields)
-                    other = next(iter(seen.values()))
-                    _same_documents(column, system.name, fields, other)
-                    first = next(iter(seen))
+                    signatures.setdefault(system.name, fields)
+                    expected = next(iter(signatures.values()))
+                    _same_documents(column, system.name, fields, expected)
+                    first = next(iter(signatures))
                     remarks += [
-                        f"{column}: {system.name} was scored with {name} {fields.get(name, 'none')}, {first} with {other.get(name, 'none')}"
-                        for name in sorted({*fields, *other} - MODELS_OWN)
-                        if fields.get(name) != other.get(name)
+                        f"{column}: {system.name} was scored with {name} {fields.get(name, 'none')}, {first} with {expected.get(name, 'none')}"
+                        for name in sorted({*fields, *expected} - MODELS_OWN)
+                        if fields.get(name) != expected.get(name)
                     ]
     return list(dict.fromkeys(remarks))
 
@@ -360,12 +360,12 @@ def _tests(
     tested: list[tuple[str, str, str, Comparison]] = []
     for column in shared:
         for system in systems[1:]:
-            made = compare_columns(
+            comparison = compare_columns(
                 systems[0], system, column, matching=matching, metric=metric, samples=samples, seed=seed
             )
-            if made is not None:
-                tested.append((column, systems[0].name, system.name, made))
-    corrected = holm([made.p_randomisation for _, _, _, made in tested])
+            if comparison is not None:
+                tested.append((column, systems[0].name, system.name, comparison))
+    corrected = holm([comparison.p_randomisation for _, _, _, comparison in tested])
     return [Test(*test, p) for test, p in zip(tested, corrected, strict=True)]
 
 
@@ -380,28 +380,28 @@ def compare_columns(
     seed: int = 0,
 ) -> Comparison | None:
     """Two systems on one column, document by document; None where a side has no rows of documents, or the figure cannot be resampled."""
-    found = _first([first], column)
-    kind = _kind(found, matching)
-    if metric is None and _by_main(found, matching) and _by_main(_first([second], column), matching):
+    column_scores = _first([first], column)
+    kind = _kind(column_scores, matching)
+    if metric is None and _by_main(column_scores, matching) and _by_main(_first([second], column), matching):
         return _compare_main(first, second, column, samples, seed)
     if kind is None or kind == "numbers" or matching == "semeval":
         return None
-    wanted = metric or METRICS[kind]
-    if kind == "labels" and wanted in {"accuracy", "exact"}:
+    metric_name = metric or METRICS[kind]
+    if kind == "labels" and metric_name in {"accuracy", "exact"}:
         return None
-    left, right = _rows(first, column), _rows(second, column)
-    if not all(left) or not all(right):
+    first_rows, second_rows = _rows(first, column), _rows(second, column)
+    if not all(first_rows) or not all(second_rows):
         return None
     if kind == "answers":
-        return _compare_answers(left, right, wanted, samples, seed)
+        return _compare_answers(first_rows, second_rows, metric_name, samples, seed)
     by = "labels" if kind == "labels" else matching
     if kind == "relations":
-        by = "relations" if _table(found, kind, matching) == "strict" else _table(found, kind, matching)
-    even = math.lcm(len(left), len(right))
+        by = "relations" if _table(column_scores, kind, matching) == "strict" else _table(column_scores, kind, matching)
+    even = math.lcm(len(first_rows), len(second_rows))
     return compare_documents(
-        _pooled(left, by, times=even // len(left)),
-        _pooled(right, by, times=even // len(right)),
-        metric=wanted,
+        _pooled(first_rows, by, times=even // len(first_rows)),
+        _pooled(second_rows, by, times=even // len(second_rows)),
+        metric=metric_name,
         samples=samples,
         seed=seed,
     )
@@ -412,17 +412,17 @@ def _rows(system: ComparedSystem, column: str) -> list[list[dict[str, Any]]]:
 
 
 def _pooled(seeds: Sequence[Sequence[Mapping[str, Any]]], matching: str, *, times: int = 1) -> DocumentCounts:
-    """Counts of a document summed over seeds. `times` evens out systems with other numbers of seeds."""
-    each = [document_counts(_with(rows, matching), matching=matching) for rows in seeds]
-    if any(set(counts.ids) != set(each[0].ids) for counts in each):
+    """Counts of a document summed over seeds. `times` evens out systems with different numbers of seeds."""
+    counts_by_seed = [document_counts(_with(rows, matching), matching=matching) for rows in seeds]
+    if any(set(counts.ids) != set(counts_by_seed[0].ids) for counts in counts_by_seed):
         raise ScoreError("BX701", "seeds were not scored on the same documents", hint="score all on the same split")
-    types = tuple(sorted({name for counts in each for name in counts.types}))
-    places = {id_: place for place, id_ in enumerate(each[0].ids)}
+    types = tuple(sorted({name for counts in counts_by_seed for name in counts.types}))
+    places = {id_: place for place, id_ in enumerate(counts_by_seed[0].ids)}
     total = np.zeros((len(places), len(types), 3), dtype=np.int64)
-    for counts in each:
+    for counts in counts_by_seed:
         rows = [places[id_] for id_ in counts.ids]
         total[np.ix_(rows, [types.index(name) for name in counts.types])] += times * counts.counts
-    return DocumentCounts(each[0].ids, types, total)
+    return DocumentCounts(counts_by_seed[0].ids, types, total)
 
 
 def _with(rows: Sequence[Mapping[str, Any]], matching: str) -> Sequence[Mapping[str, Any]]:
@@ -438,19 +438,21 @@ def _compare_main(
     """The main figure of a head that does not tag, from the rows that each document left."""
     sides = []
     for system in (first, second):
-        made = []
-        for one, rows in zip(system.seeds, _rows(system, column), strict=True):
-            main = one.columns[column]["main"]
+        seed_rows = []
+        for scores, rows in zip(system.seeds, _rows(system, column), strict=True):
+            main = scores.columns[column]["main"]
             if not rows or main["rows"] is None:
                 return None
             if any("row" not in row or "id" not in row for row in rows):
                 raise ScoreError("BX705", "a row has no id, or no values for the main figure", hint="score again")
             ids, values = [row["id"] for row in rows], [row["row"] for row in rows]
-            made.append(read_rows({"figure": main["rows"], "classes": main["classes"], "ids": ids, "rows": values}))
-        sides.append(made)
+            seed_rows.append(
+                read_rows({"figure": main["rows"], "classes": main["classes"], "ids": ids, "rows": values})
+            )
+        sides.append(seed_rows)
     even = math.lcm(*map(len, sides))
-    left, right = (side * (even // len(side)) for side in sides)
-    return compare_rows(left, right, samples=samples, seed=seed)
+    first_rows, second_rows = (side * (even // len(side)) for side in sides)
+    return compare_rows(first_rows, second_rows, samples=samples, seed=seed)
 
 
 def _compare_answers(
@@ -468,7 +470,7 @@ def _compare_answers(
             for row in rows:
                 if "values" in row:
                     values.setdefault(row["id"], []).append(row["values"][metric])
-        return {id_: float(np.mean(each)) for id_, each in values.items()}
+        return {id_: float(np.mean(figures)) for id_, figures in values.items()}
 
     first_means, second_means = means(first), means(second)
     if first_means.keys() != second_means.keys():

@@ -51,7 +51,7 @@ def evaluate(
     `keep_seen`. Heads that read entities (relations) are given the gold ones, or with `found_entities` those that the model finds. `tick` is called after each
     document.
     """
-    known: Known | None = None
+    training_keys: Known | None = None
     trained = tuple(dict.fromkeys(head.base for head in heads if head.base))
     called = {head.called for head in heads}
     for group in _groups(columns):
@@ -60,8 +60,8 @@ def evaluate(
         unread: tuple[str, ...] = ()
         documents = corpus.get(first.corpus, directory=directory).documents(first.split)
         if not keep_seen and first.called not in called:
-            known = known or training_text(trained, directory)
-            unseen, unread = Unseen(known[0]), known[1]
+            training_keys = training_keys or training_text(trained, directory)
+            unseen, unread = Unseen(training_keys[0]), training_keys[1]
             documents = unseen.of(documents)
         checksum = Checksum()
         gold = checksum.watch(islice(documents, limit))
@@ -78,17 +78,17 @@ def evaluate(
 
 def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
     """The keys of all text of these corpora, and those of them that are not in the corpora directory."""
-    known: dict[str, frozenset[int]] = {}
+    keys: dict[str, frozenset[int]] = {}
     unread: list[str] = []
     for name in names:
         try:
             read = corpus.get(name, directory=directory)
             for split in SPLITS:
                 if split in read.splits:
-                    known[f"{name} {split}"] = text_keys(read.documents(split))
+                    keys[f"{name} {split}"] = text_keys(read.documents(split))
         except CorpusError:
             unread.append(name)
-    return known, tuple(unread)
+    return keys, tuple(unread)
 
 
 def annotated(
@@ -119,7 +119,7 @@ def token_ranges(model: EvaluatedModel) -> Callable[[str], list[Range]] | None:
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:
-    """Columns over the same documents, which are annotated together. Heads that find no spans are asked one by one."""
+    """Columns over the same documents, which are annotated together. Heads that find no spans are run one by one."""
     groups: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], list[Column]] = {}
     for column in columns:
         alone = () if column.tags else column.heads
@@ -128,7 +128,7 @@ def _groups(columns: Sequence[Column]) -> list[list[Column]]:
 
 
 Scored = tuple[dict[str, Any], dict[str, Any]]
-"""The scores of a column as plain JSON, and what its signature says of them."""
+"""The scores of a column as plain JSON, and what its signature says about them."""
 
 
 def _score(
@@ -172,7 +172,7 @@ def _score_head(
     *,
     found_entities: bool,
 ) -> Scored:
-    """A head that finds no spans, by its task: documents without what it is to say go in, as when training scores it."""
+    """Score a head that finds no spans by its task. It reads documents without its answers, as when training scores it."""
     task = next(task for task in model.asking if task.name == column.heads[0])
     gold: list[Document] = []
     predicted: list[Document] = []

@@ -33,7 +33,7 @@ class EvaluatedModel(Protocol):
         ...
 
     def answer(self, documents: Iterable[Document], *, heads: Sequence[str] | None = None) -> Iterator[Document]:
-        """The documents, in order, with what heads that find no spans say."""
+        """The documents, in order, with the answers of heads that find no spans."""
         ...
 
     def annotate(
@@ -44,7 +44,7 @@ class EvaluatedModel(Protocol):
         heads: Sequence[str] | None = None,
         tasks: Sequence[str] | None = None,
     ) -> Iterator[Document]:
-        """The documents, in order, with what the heads say."""
+        """The documents, in order, with what the heads find."""
         ...
 
 
@@ -91,7 +91,7 @@ def heads_of(model: EvaluatedModel, folder: Path | None = None) -> tuple[Evaluat
 
 
 def unscored(model: EvaluatedModel) -> tuple[tuple[str, str], ...]:
-    """Heads that cannot be scored on a corpus, with their kind: they serve training."""
+    """Heads that cannot be scored on a corpus, with their kind: they only serve training."""
     return tuple((task.name, task.kind) for task in model.asking if getattr(task, "for_training", False))
 
 

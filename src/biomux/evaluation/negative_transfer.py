@@ -89,8 +89,8 @@ def contrasts(
 ) -> list[Contrast]:
     """Every model against every baseline on every column that both have, in the order of the models' columns.
 
-    A baseline that shares no column with any model is an error: it was meant to be compared. More `samples` are drawn than asked for where
-    so few could not show anything.
+    A baseline that shares no column with any model is an error: it was meant to be compared. More than `samples` are drawn if
+    so few could show nothing significant.
     """
     for baseline in baselines:
         if not any(baseline.columns() & model.columns() for model in models):
@@ -109,14 +109,14 @@ def contrasts(
     ]
     # With fewer samples the correction would leave no p that can be significant, and no alarm could ever sound.
     samples = enough(samples, tests=len(pairs), alpha=alpha)
-    made: list[tuple[str, ComparedSystem, ComparedSystem, Comparison | None]] = []
+    compared: list[tuple[str, ComparedSystem, ComparedSystem, Comparison | None]] = []
     for column, model, baseline in pairs:
         remarks_on([model, baseline], [column])  # refuses figures of other documents
         comparison = compare_columns(
             model, baseline, column, matching=matching, metric=metric, samples=samples, seed=seed
         )
-        made.append((column, model, baseline, comparison))
-    corrected = iter(holm([comparison.p_randomisation for _, _, _, comparison in made if comparison]))
+        compared.append((column, model, baseline, comparison))
+    corrected = iter(holm([comparison.p_randomisation for _, _, _, comparison in compared if comparison]))
 
     def mean(system: ComparedSystem, column: str) -> float:
         values = [figure_of(scores.columns[column], matching=matching, metric=metric) for scores in system.seeds]
@@ -133,7 +133,7 @@ def contrasts(
             next(corrected) if comparison else None,
             alpha,
         )
-        for column, model, baseline, comparison in made
+        for column, model, baseline, comparison in compared
     ]
 
 
@@ -141,24 +141,24 @@ def contrast_table(found: Sequence[Contrast]) -> Table:
     """One row per comparison, alarms first."""
     rows: list[tuple[str, ...]] = [
         (
-            one.column,
-            one.model,
-            one.baseline,
-            f"{100 * one.value:.2f}",
-            f"{100 * one.alone:.2f}",
-            f"{100 * one.difference:+.2f}",
-            f"{100 * one.found.low:+.2f} to {100 * one.found.high:+.2f}" if one.found else "",
-            "" if one.p is None else p_value(one.p),
-            one.verdict,
+            contrast.column,
+            contrast.model,
+            contrast.baseline,
+            f"{100 * contrast.value:.2f}",
+            f"{100 * contrast.alone:.2f}",
+            f"{100 * contrast.difference:+.2f}",
+            f"{100 * contrast.found.low:+.2f} to {100 * contrast.found.high:+.2f}" if contrast.found else "",
+            "" if contrast.p is None else p_value(contrast.p),
+            contrast.verdict,
         )
-        for one in sorted(found, key=lambda one: not one.alarm)
+        for contrast in sorted(found, key=lambda contrast: not contrast.alarm)
     ]
     return ["corpus", "model", "alone", "together F1", "alone F1", "difference", "interval", "p Holm", "verdict"], rows
 
 
 def contrast_line(found: Sequence[Contrast]) -> str:
     """The line under that table; empty if nothing could be tested."""
-    tested = [one for one in found if one.found is not None]
+    tested = [contrast for contrast in found if contrast.found is not None]
     if not tested or tested[0].found is None:
         return ""
     first = tested[0].found

@@ -40,21 +40,25 @@ def score_files(
     negative = tuple(negative)
     checksum = Checksum()
     sheet = Sheet(tokens=tokens, examples=examples, negative=negative, directed=directed)
-    seen: tuple[set[str], set[str]] = (set(), set())
+    types_seen: tuple[set[str], set[str]] = (set(), set())
     with column_writer(folder, name) as writer:
-        for left, right in align(*_same_names(checksum.watch(gold), predicted)):
-            seen[0].update(span.type for span in left.spans)
-            seen[1].update(span.type for span in right.spans)
-            scored = (left, right) if types is None else (types.of_gold(left), types.of_predicted(right))
+        for gold_document, predicted_document in align(*_same_names(checksum.watch(gold), predicted)):
+            types_seen[0].update(span.type for span in gold_document.spans)
+            types_seen[1].update(span.type for span in predicted_document.spans)
+            scored = (
+                (gold_document, predicted_document)
+                if types is None
+                else (types.of_gold(gold_document), types.of_predicted(predicted_document))
+            )
             row = sheet.add(*scored)
             if types is not None:
-                sheet.left_out["relations (a map is of spans)"] += len(left.relations)
-            writer.add(right if types is None else types.only(right), row)
+                sheet.left_out["relations (a map is of spans)"] += len(gold_document.relations)
+            writer.add(predicted_document if types is None else types.only(predicted_document), row)
             tick()
     if not sheet.documents:
         raise ScoreError("BX704", "there are no documents to score", hint="check what the two files hold")
     if types is not None:
-        _must_meet(types, *seen)
+        _must_meet(types, *types_seen)
     scores = sheet.to_json()
     facts = {"types": str(types)} if types else {}
     line = signed(
@@ -82,17 +86,21 @@ def score_files(
 def _same_names(
     gold: Iterable[Document], predicted: Iterable[Document]
 ) -> tuple[Iterator[Document], Iterator[Document]]:
-    """Both sides, the predictions under gold's name where ids are a file's name and a number: gold.tsv has `gold:1`, mine.tsv `mine:1`."""
-    left, right = iter(gold), iter(predicted)
-    first, other = next(left, None), next(right, None)
-    wanted, given = (_made_up(document.id) if document else None for document in (first, other))
-    left = chain([first] if first else [], left)
-    right = chain([other] if other else [], right)
-    if wanted is None or given is None or wanted == given:
-        return left, right
-    return left, (
-        replace(document, id=wanted + document.id[len(given) :]) if _made_up(document.id) == given else document
-        for document in right
+    """Both sides. Where ids are a file's name and a number (`gold:1` in gold.tsv, `mine:1` in mine.tsv), predictions get the name of the gold file."""
+    gold_documents, predicted_documents = iter(gold), iter(predicted)
+    first_gold, first_predicted = next(gold_documents, None), next(predicted_documents, None)
+    gold_prefix, predicted_prefix = (
+        _made_up(document.id) if document else None for document in (first_gold, first_predicted)
+    )
+    gold_documents = chain([first_gold] if first_gold else [], gold_documents)
+    predicted_documents = chain([first_predicted] if first_predicted else [], predicted_documents)
+    if gold_prefix is None or predicted_prefix is None or gold_prefix == predicted_prefix:
+        return gold_documents, predicted_documents
+    return gold_documents, (
+        replace(document, id=gold_prefix + document.id[len(predicted_prefix) :])
+        if _made_up(document.id) == predicted_prefix
+        else document
+        for document in predicted_documents
     )
 
 
@@ -101,16 +109,16 @@ def _made_up(id: str) -> str | None:
     return name if colon and number.isdecimal() else None
 
 
-def _must_meet(types: TypeMap, gold: set[str], said: set[str]) -> None:
-    """A map that names nothing of either side is a slip, not a score of zero."""
-    if not (gold | said) or gold & set(types.gold) or said & {name.rpartition("/")[2] for name in types.said}:
+def _must_meet(types: TypeMap, gold: set[str], predicted: set[str]) -> None:
+    """Refuse a map that names no type of either side: it is a mistake, not a score of zero."""
+    if not (gold | predicted) or gold & set(types.gold) or predicted & {name.rpartition("/")[2] for name in types.said}:
         return
-    there = " and ".join(
-        f"{side} {', '.join(sorted(found)) or 'none'}"
-        for side, found in (("gold has", gold), ("predictions have", said))
+    present = " and ".join(
+        f"{side} {', '.join(sorted(names)) or 'none'}"
+        for side, names in (("gold has", gold), ("predictions have", predicted))
     )
     raise ScoreError(
-        "BX704", f"neither side has a type of the map {str(types)!r}", hint=f"{there}; write GOLD=PREDICTED"
+        "BX704", f"neither side has a type of the map {str(types)!r}", hint=f"{present}; write GOLD=PREDICTED"
     )
 
 

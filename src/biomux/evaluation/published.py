@@ -77,12 +77,12 @@ def published(
     corpus: str | None = None,
     metric: str | None = None,
 ) -> list[Published]:
-    """The figures that fit everything asked for."""
-    wanted = {"paper": paper, "table": table, "system": system, "corpus": corpus, "metric": metric}
+    """The figures that match everything given."""
+    criteria = {"paper": paper, "table": table, "system": system, "corpus": corpus, "metric": metric}
     return [
         figure
         for figure in all_published()
-        if all(value is None or getattr(figure, name) == value for name, value in wanted.items())
+        if all(value is None or getattr(figure, name) == value for name, value in criteria.items())
     ]
 
 

@@ -42,7 +42,7 @@ class ScoreFolder:
         return self.folder is not None and (self.folder / column / "counts.jsonl").is_file()
 
     def rows(self, column: str) -> Iterator[dict[str, Any]]:
-        """The rows of `counts.jsonl` of a column; none where they were not written."""
+        """The rows of `counts.jsonl` of a column; none if they were not written."""
         if self.folder is None or not self.has_rows(column):
             return
         path = self.folder / column / "counts.jsonl"
@@ -84,7 +84,7 @@ def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
         content = json.loads(path.read_bytes())
         if content.get("format") == FORMAT:
             if content.get("version") != VERSION:
-                raise _unreadable(path, f"it is of version {content.get('version')!r}, this Biomux reads {VERSION}")
+                raise _unreadable(path, f"its version is {content.get('version')!r}, but this Biomux reads {VERSION}")
             return ScoreFolder(
                 system or content["system"], {column["name"]: column for column in content["columns"]}, folder
             )
@@ -96,7 +96,7 @@ def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
 
 @contextmanager
 def column_writer(folder: Path | None, name: str) -> Iterator[ColumnWriter]:
-    """Writes the files of a column while documents go by; without a folder, nothing."""
+    """Write the files of a column, document by document; without a folder, write nothing."""
     if folder is None:
         yield ColumnWriter()
         return

@@ -22,22 +22,22 @@ HEADINGS = {"partial": "F1 SemEval", "subword": "F1 sub-word"}
 
 def tables(column: Mapping[str, Any], *, bins: bool = True) -> list[tuple[str, Table]]:
     """The tables of one column, each with a title. Without `bins`, confidence is one row."""
-    made: list[tuple[str, Table]] = []
+    titled_tables: list[tuple[str, Table]] = []
     if "spans" in column:
-        made.append(("spans", span_table(column["spans"])))
+        titled_tables.append(("spans", span_table(column["spans"])))
     if "relations" in column:
-        made.append(("relations", relation_table(column["relations"])))
+        titled_tables.append(("relations", relation_table(column["relations"])))
     if "labels" in column:
-        made.append(("labels", label_table(column["labels"])))
+        titled_tables.append(("labels", label_table(column["labels"])))
     if "numbers" in column:
-        made.append(("numbers", number_table(column["numbers"])))
+        titled_tables.append(("numbers", number_table(column["numbers"])))
     if "answers" in column:
-        made.append(("answers", answer_table(column["answers"])))
+        titled_tables.append(("answers", answer_table(column["answers"])))
     if "confidence" in column.get("spans", {}):
-        made.append(("confidence", confidence_table(column["spans"]["confidence"], bins=bins)))
-    if not made and "main" in column:
-        made.append(("main figure", main_table([column])))
-    return made
+        titled_tables.append(("confidence", confidence_table(column["spans"]["confidence"], bins=bins)))
+    if not titled_tables and "main" in column:
+        titled_tables.append(("main figure", main_table([column])))
+    return titled_tables
 
 
 def span_table(spans: Mapping[str, Any]) -> Table:
@@ -47,28 +47,37 @@ def span_table(spans: Mapping[str, Any]) -> Table:
     head = ["spans", "gold", "found", "P", "R", "F1 strict"]
     head += [_heading(name) for name in beside]
 
-    def row(title: str, strict: Mapping[str, Any], others: Iterable[str]) -> tuple[str, ...]:
+    def row(title: str, strict: Mapping[str, Any], other_figures: Iterable[str]) -> tuple[str, ...]:
         counts = [f"{strict['tp'] + strict[side]:,}" for side in ("fn", "fp")] if "tp" in strict else ["", ""]
-        return (title, *counts, percent(strict["precision"]), percent(strict["recall"]), with_error(strict), *others)
+        return (
+            title,
+            *counts,
+            percent(strict["precision"]),
+            percent(strict["recall"]),
+            with_error(strict),
+            *other_figures,
+        )
 
     rows = []
     for name, strict in matchings["strict"]["types"].items():
-        others = [
+        other_figures = [
             percent(strict["semeval_partial"])
             if matching == "partial"
             else with_error(matchings[matching]["types"].get(name))
             for matching in beside
         ]
-        rows.append(row(name, strict, others))
+        rows.append(row(name, strict, other_figures))
     for average in ("micro", "macro"):
         partial = percent(spans["semeval"]["partial"]["f1"]) if average == "micro" and "semeval" in spans else ""
-        others = [partial if matching == "partial" else with_error(matchings[matching][average]) for matching in beside]
-        rows.append(row(average, matchings["strict"][average], others))
+        other_figures = [
+            partial if matching == "partial" else with_error(matchings[matching][average]) for matching in beside
+        ]
+        rows.append(row(average, matchings["strict"][average], other_figures))
     return head, rows
 
 
 def summary(columns: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a column that has spans: micro F1 by every matching, and the plain mean of those that are not cross-corpus."""
+    """One row per column that has spans: micro F1 by every matching, and the plain mean of those that are not cross-corpus."""
     with_spans = [column for column in columns if "spans" in column]
     names = ["strict", *(name for name in SIDE_BY_SIDE if any(_micro(column, name) for column in with_spans))]
     head = ["corpus", "split", "heads", "documents", *map(_heading, names)]
@@ -96,9 +105,9 @@ def relation_table(relations: Mapping[str, Any]) -> Table:
     """Types, micro and macro; precision, recall and F1 by the first matching, and F1 by the others."""
     matchings = list(relations["matchings"].values())
 
-    def row(title: str, one: Mapping[str, Any], *beside: Mapping[str, Any] | None) -> tuple[str, ...]:
-        counts = [f"{one['tp'] + one[side]:,}" for side in ("fn", "fp")] if "tp" in one else ["", ""]
-        figures = (percent(one["precision"]), percent(one["recall"]), with_error(one), *map(with_error, beside))
+    def row(title: str, first: Mapping[str, Any], *beside: Mapping[str, Any] | None) -> tuple[str, ...]:
+        counts = [f"{first['tp'] + first[side]:,}" for side in ("fn", "fp")] if "tp" in first else ["", ""]
+        figures = (percent(first["precision"]), percent(first["recall"]), with_error(first), *map(with_error, beside))
         return (title, *counts, *figures)
 
     names = dict.fromkeys(name for table in matchings for name in table["types"])
@@ -142,7 +151,7 @@ def main_figure(column: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def main_table(columns: Sequence[Mapping[str, Any]]) -> Table:
-    """One row a column of a head that does not tag: its main figure."""
+    """One row per column of a head that does not tag: its main figure."""
     rows: list[tuple[str, ...]] = [
         (
             column["corpus"] + (" (cross)" if column.get("cross") else ""),
@@ -284,7 +293,7 @@ def remarks(column: Mapping[str, Any]) -> list[str]:
     if column.get("unchecked"):
         names = ", ".join(column["unchecked"])
         remarks_made.append(
-            f"the model may have seen some of these documents in training: the texts of {names} are not at hand to compare with"
+            f"the model may have seen some of these documents in training: the texts of {names} are not available to compare with"
         )
     return remarks_made
 

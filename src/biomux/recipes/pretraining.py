@@ -1,4 +1,4 @@
-"""What a recipe of `biomux pretrain` may say: an encoder, plain text, how words are hidden in it, and perhaps a teacher. As strict as other recipes."""
+"""The schema of recipes for `biomux pretrain`: an encoder, plain text, how words are masked, and optionally a teacher. As strict as other recipes."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ FILE = run_folder.PRETRAINING
 class TextSettings(TextFiles):
     """The text, by its files.
 
-    `held_out` is the share of the documents that is not trained on but scored, chosen by the seed; or files of such documents. With 0, nothing is scored.
+    `held_out` is the share of documents that are scored and not trained on, chosen by the seed, or files of such documents. With 0, nothing is scored.
     """
 
     held_out: Annotated[float, Field(ge=0, lt=1)] | tuple[str, ...] = 0.01
 
 
 class MaskingSettings(Section):
-    """A `share` of the tokens is hidden: `mask` of them become the mask token, `random` another token, the rest stay. With `whole_words` words are chosen, not tokens.
+    """A `share` of the tokens is masked: `mask` of them become the mask token, `random` a random one, the rest stay. With `whole_words`, words are chosen, not tokens.
 
-    BERT and the released code of paper C hide 0.8 and 0.1; the paper's own words are 0.8 and 0.2.
+    BERT and the released code of paper C use 0.8 and 0.1; the text of the paper says 0.8 and 0.2.
     """
 
     share: Annotated[float, Field(gt=0, lt=1)] = 0.15
@@ -53,19 +53,19 @@ class MaskingSettings(Section):
     @model_validator(mode="after")
     def _parts_of_one(self) -> Self:
         if self.mask + self.random > 1 + 1e-9:
-            raise ValueError(f"mask and random are shares of one whole, and add up to {self.mask + self.random:g}")
+            raise ValueError(f"mask and random must add up to at most 1, got {self.mask + self.random:g}")
         return self
 
 
 class PretrainedModel(Section):
-    """The encoder, and the head that guesses hidden tokens: the one that the weights have ("kept"), or a new one ("fresh"). Either is tied to the embeddings."""
+    """The encoder, and the head that predicts masked tokens: the one in the weights ("kept") or a new one ("fresh"). Either is tied to the embeddings."""
 
     encoder: EncoderSettings
     head: Literal["kept", "fresh"] = "kept"
 
 
 class OutputLoss(Section):
-    """How the student's guesses are compared with its teacher's, at the hidden tokens."""
+    """How the student's predictions are compared with its teacher's, at the masked tokens."""
 
     loss: Literal["kl-divergence", "soft-cross-entropy", "logit-mse"] = "kl-divergence"
     temperature: Positive = 1.0
@@ -74,9 +74,9 @@ class OutputLoss(Section):
 
 
 class DistilSettings(LayerTeacher):
-    """A teacher of layers, as tagging recipes have one, which also says what stands where words are hidden.
+    """A teacher of layers, as in tagging recipes, which also predicts the masked words.
 
-    `words` is the weight of the text's own hidden words; with 0 only the teacher counts. `output` compares guesses at them.
+    `words` is the weight of the text's own masked words; with 0, only the teacher counts. `output` compares predictions of them.
     """
 
     words: Weight = 1.0
@@ -93,7 +93,7 @@ class DistilSettings(LayerTeacher):
 class PerplexityScore(Section):
     """When the held-out text is scored: after every `every` steps, or after each epoch; on at most `windows` windows, spread over it.
 
-    Training ends when the perplexity got no better for `patience` scores.
+    Training ends when the perplexity has not improved for `patience` scores.
     """
 
     every: Annotated[int, Field(ge=1)] | None = None
@@ -102,7 +102,7 @@ class PerplexityScore(Section):
 
 
 class Pretraining(Section):
-    """Everything that makes a pre-trained encoder. `small` are values that `--small` puts in, by their paths: the same on an ordinary machine."""
+    """Everything that makes a pre-trained encoder. `small` maps paths to the values that `--small` sets: the same recipe for an ordinary machine."""
 
     name: str
     about: str = ""
@@ -117,17 +117,17 @@ class Pretraining(Section):
     small: dict[str, Any] = Field(default_factory=dict)
 
     def training(self) -> dict[str, Any]:
-        """What decides which weights a run ends with, as plain data. The files are not here: a checksum of what is in them is kept beside."""
+        """The settings that decide a run's weights, as plain data. Without the files: a checksum of their content is kept beside."""
         plain = self.model_dump(mode="json", exclude={"about", "paper", "table", "small", "text"})
         plain["text"] = self.text.model_dump(mode="json", exclude={"files"})
         return plain | {"loop": self.loop.deciding()}
 
 
 def read(name: str, *, texts: Sequence[str] = (), settings: Sequence[str] = (), small: bool = False) -> Pretraining:
-    """The recipe of a file or of a name such as `c/distil`, with `texts` as its files and `settings` put in, after those of its small variant if that is asked for."""
+    """Read the recipe of a file or a name such as `c/distil`, with `texts` as its files and `settings` applied, after those of its small variant if `small`."""
     text, where = source(name)
     raw = recipes.mapping(
-        text, where=where, what="a recipe of pre-training is a mapping with the keys name, text, model, loop"
+        text, where=where, what="a pre-training recipe must be a mapping with the keys name, text, model, loop"
     )
     if small:
         variant = raw.get("small")
@@ -148,7 +148,7 @@ def read(name: str, *, texts: Sequence[str] = (), settings: Sequence[str] = (), 
 
 
 def names() -> list[str]:
-    """The recipes of pre-training that come with Biomux."""
+    """The pre-training recipes that come with Biomux."""
     return recipes.names("encoders")
 
 
@@ -161,7 +161,7 @@ def source(name: str) -> tuple[str, str]:
         meant = nearest(name, shipped)
         hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
         if name in recipes.names():
-            hint = f"it is a recipe of `biomux train {name}`; for pre-training there are: {', '.join(shipped)}"
+            hint = f"it is a recipe for `biomux train {name}`; the pre-training recipes are: {', '.join(shipped)}"
         raise RecipeError("BX303", f"unknown pre-training recipe {name!r}", hint=hint)
     root = resources.files("biomux.recipes").joinpath("encoders")
     return root.joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name

@@ -27,11 +27,11 @@ LAYERS = 2
 
 def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, list[str]]:
     """The recipe made small, and what was changed. `at_hand` says whether a name or folder can be loaded without a network."""
-    encoder, said = _encoder(recipe.model.encoder, at_hand)
+    encoder, encoder_change = _encoder(recipe.model.encoder, at_hand)
     documents = min(recipe.documents or DOCUMENTS, DOCUMENTS)
     tokens = min(recipe.loop.batch_tokens, PIECES)
     scored = min(recipe.development.limit or SCORED, SCORED)
-    made = _with(
+    small = _with(
         recipe,
         documents=documents,
         model=_with(recipe.model, encoder=encoder, heads=recipe.model.heads if encoder.run else "fresh"),
@@ -43,17 +43,17 @@ def quick(recipe: Recipe, *, at_hand: Callable[[str], bool]) -> tuple[Recipe, li
         f"loop.epochs={EPOCHS}",
         f"loop.batch_tokens={tokens}",
         f"development.limit={scored}",
-        said,
+        encoder_change,
     ]
     text = recipe.teacher.text if recipe.teacher is not None else None
     if text is not None:
         few = min(text.documents or documents, documents)
-        made = _with(made, teacher=_with(made.teacher, text=_with(text, documents=few)))
+        small = _with(small, teacher=_with(small.teacher, text=_with(text, documents=few)))
         changes.append(f"teacher.text.documents={few}")
     if recipe.distil is not None and encoder.kind == "random" != recipe.model.encoder.kind:
-        made = _with(made, distil=None)
+        small = _with(small, distil=None)
         changes.append("no distil, since the encoder has another vocabulary")
-    return Recipe.model_validate(made.model_dump()), changes
+    return Recipe.model_validate(small.model_dump()), changes
 
 
 def _encoder(encoder: EncoderSettings, at_hand: Callable[[str], bool]) -> tuple[EncoderSettings, str]:
@@ -65,7 +65,7 @@ def _encoder(encoder: EncoderSettings, at_hand: Callable[[str], bool]) -> tuple[
             return encoder, "the encoder as it is"
         return _with(
             encoder, bilstm=_with(settings, vectors=None)
-        ), f"word vectors learned: {settings.vectors!r} is not at hand"
+        ), f"word vectors learned: {settings.vectors!r} is not available offline"
     if encoder.bundle is not None:
         layers = min(encoder.layers or LAYERS, LAYERS)
         return _with(encoder, layers=layers), f"model.encoder.layers={layers}"
@@ -74,14 +74,14 @@ def _encoder(encoder: EncoderSettings, at_hand: Callable[[str], bool]) -> tuple[
         if encoder.run:
             return encoder, f"the encoder of {name}"
         layers = min(encoder.layers or LAYERS, LAYERS)
-        made, said = _with(encoder, layers=layers), f"model.encoder.layers={layers}"
+        smaller, change = _with(encoder, layers=layers), f"model.encoder.layers={layers}"
         vocabulary = encoder.vocabulary
         if vocabulary.kind == "file" and not at_hand(vocabulary.file or ""):
-            made = _with(made, vocabulary=_with(vocabulary, kind="trim", file=None))
-            said += f", its own vocabulary, since {vocabulary.file!r} is not at hand"
-        return made, said
+            smaller = _with(smaller, vocabulary=_with(vocabulary, kind="trim", file=None))
+            change += f", its own vocabulary, since {vocabulary.file!r} is not available offline"
+        return smaller, change
     small = EncoderSettings(kind="random", name="", limit=encoder.limit, dropout=encoder.dropout, layers=LAYERS)
-    return small, f"an encoder of {LAYERS} layers with random weights, since {name!r} is not at hand"
+    return small, f"an encoder of {LAYERS} layers with random weights, since {name!r} is not available offline"
 
 
 def _with(part: Any, **values: Any) -> Any:

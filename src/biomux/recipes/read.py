@@ -1,4 +1,4 @@
-"""Reading a recipe: from a file, or from those that come with Biomux; with values set from outside."""
+"""Read a recipe from a file or from those that come with Biomux, with values set from outside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = TypeVar("Found", bound=BaseModel)
 
 
 def read(name: str, *, settings: Sequence[str] = ()) -> Recipe:
-    """The recipe of a path or of a name such as `a/mtl`, with `settings` such as `loop.epochs=2` put in."""
+    """Read the recipe of a path or a name such as `a/mtl`, with `settings` such as `loop.epochs=2` applied."""
     raw, where = plain(name)
     for setting in settings:
         put(raw, *parsed(setting))
@@ -37,7 +37,7 @@ def plain(name: str) -> tuple[dict[str, Any], str]:
 
 
 def mapping(text: str, *, where: str, what: str) -> dict[str, Any]:
-    """The mapping that a YAML text holds; `what` says what it should have been."""
+    """Parse YAML text that must be a mapping; `what` is the message if it is not."""
     try:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -59,8 +59,8 @@ def checked(part: type[Found], raw: dict[str, Any], *, where: str, hint: str) ->
     try:
         return part.model_validate(raw)
     except ValidationError as error:
-        said = "; ".join(mistakes(error, part))
-        raise RecipeError("BX302", said, where=where, hint=hint) from None
+        message = "; ".join(mistakes(error, part))
+        raise RecipeError("BX302", message, where=where, hint=hint) from None
 
 
 def names(kind: str = "") -> list[str]:
@@ -76,16 +76,16 @@ def names(kind: str = "") -> list[str]:
 
 
 def corpora_in(names: Sequence[str]) -> list[str]:
-    """Names of corpora. The file of a recipe means the corpora of its tasks; what is not in the catalogue may be a path."""
-    found: list[str] = []
+    """Expand names to corpora: a recipe file means the corpora of its tasks, and a name that is not in the catalogue may be a path."""
+    corpora: list[str] = []
     for name in names:
         if name not in catalogue.names() and name != "all" and Path(name).is_dir():
             name = f"{name.rstrip('/')}/"
         if name.endswith((".yaml", ".yml")) and Path(name).is_file():
-            found += [view.spec(task.corpus, rename=task.rename) for task in read(name).tasks.values()]
+            corpora += [view.spec(task.corpus, rename=task.rename) for task in read(name).tasks.values()]
         else:
-            found.append(name)
-    return list(dict.fromkeys(found))
+            corpora.append(name)
+    return list(dict.fromkeys(corpora))
 
 
 def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
@@ -95,16 +95,16 @@ def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
         try:
             return path.read_text(encoding="utf-8"), str(path)
         except (UnicodeDecodeError, OSError) as error:
-            said = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise RecipeError(
-                "BX301", f"cannot read the recipe: {said}", where=str(path), hint="name a YAML file"
+                "BX301", f"cannot read the recipe: {reason}", where=str(path), hint="name a YAML file"
             ) from None
     if name not in names():
         known = known or names()
         message, meant = f"unknown recipe {name!r}", nearest(name, known)
         hint = f"did you mean {meant!r}?" if meant else "give a file, or a name that `biomux recipes list` shows"
         if name in names("encoders"):
-            hint = f"it is a recipe of pre-training: biomux pretrain {name} TEXT"
+            hint = f"it is a pre-training recipe: biomux pretrain {name} TEXT"
         elif name.endswith(("/", "\\")) or path.suffix:
             message = f"no such file or folder: {name!r}"
             hint = f"did you mean {meant!r}?" if (meant := _beside(path)) else "check the path"
@@ -113,12 +113,12 @@ def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
 
 
 def _beside(path: Path) -> str | None:
-    """The file or folder in the same place that is called nearly so."""
+    """The file or folder beside it with the most similar name."""
     try:
-        found = [one.name for one in path.parent.iterdir()]
+        siblings = [sibling.name for sibling in path.parent.iterdir()]
     except OSError:
         return None
-    meant = nearest(path.name, found)
+    meant = nearest(path.name, siblings)
     return str(path.parent / meant) if meant else None
 
 
@@ -138,7 +138,7 @@ def parsed(setting: str) -> tuple[str, Any]:
 
 
 def put(raw: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value at a path such as `loop.epochs`; parts that are not there yet, or null, are made."""
+    """Set the value at a path such as `loop.epochs`; missing or null parts are created."""
     *parents, last = path.split(".")
     place = raw
     for parent in parents:

@@ -30,16 +30,16 @@ WEIGHTS = "model.safetensors"
 PRETRAINING = "pretraining.yaml"
 ADDED, ADDING = "added.json", "adding.json"
 KINDS = {"biomux train": (RECIPE,), "biomux pretrain": (PRETRAINING,), "biomux train --with": (ADDED, ADDING)}
-"""Command → the files by which a folder that it made is known."""
+"""Command → the files that mark a folder as made by it."""
 
 
 def refuse_other_kind(folder: Path, command: str) -> None:
-    """Refuse a folder in which another command than this one has left its run: the two would overwrite each other's files."""
-    for other, marks in KINDS.items():
-        if other != command and any((folder / mark).exists() for mark in marks):
+    """Refuse a folder that holds a run of another command: the two would overwrite each other's files."""
+    for other_command, marks in KINDS.items():
+        if other_command != command and any((folder / mark).exists() for mark in marks):
             raise TrainingError(
                 "BX405",
-                f"the folder already contains a run of `{other}`",
+                f"the folder already contains a run of `{other_command}`",
                 where=str(folder),
                 hint="name another folder with --run",
             )
@@ -83,7 +83,7 @@ class RunFolder:
 
     @cached_property
     def recipe_mapping(self) -> dict[str, Any]:
-        """The recipe as the file has it, unchecked: a run of another version can still be listed and reported."""
+        """The recipe as it is in the file, unchecked: a run of another version can still be listed and reported."""
         import yaml
 
         path = self.path / (PRETRAINING if self.pretraining else RECIPE)
@@ -107,7 +107,7 @@ class RunFolder:
                 "BX406",
                 f"{MODEL} is damaged",
                 where=str(self.path),
-                hint="resume the run: it is then written again",
+                hint="resume the run to write it again",
             )
         return description
 
@@ -135,7 +135,7 @@ class RunFolder:
 
     @cached_property
     def added(self) -> dict[str, Any] | None:
-        """What `biomux train --with` says of the heads that it added to a bundle here; None where it did not."""
+        """What `biomux train --with` recorded about the heads that it added to a bundle here; None if it did not."""
         return _json_object(self.path / ADDED)
 
     @cached_property
@@ -169,7 +169,7 @@ class RunFolder:
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any] | None]:
-    """The events of a run's or a study's journal; None for a damaged line, such as one cut short by a crash. No journal has no events."""
+    """The events of a run's or a study's journal; None for a damaged line, such as one cut short by a crash. Empty if there is no journal."""
     try:
         with path.open(encoding="utf-8", errors="replace") as stream:
             for line in stream:

@@ -1,4 +1,4 @@
-"""What a recipe may say. Strict: an unknown key names its nearest neighbour, a bad value names its path, all at once."""
+"""The schema of recipes. Strict: all mistakes are reported at once, unknown keys with the nearest known one, bad values with their paths."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _plain(name: str) -> str:
-    """Task names become those of parameters and files."""
+    """Check the name of a task, which becomes part of the names of parameters and files."""
     if not re.fullmatch(r"[^\W_][\w +-]*", name):
-        raise ValueError("a task's name begins with a letter or digit, and has only these, spaces, -, + and _ in it")
+        raise ValueError(
+            "a task's name must begin with a letter or digit and contain only letters, digits, spaces, -, + and _"
+        )
     return name
 
 
@@ -37,7 +39,7 @@ TaskName = Annotated[str, AfterValidator(_plain)]
 
 
 def _own_data(value: Any) -> Any:
-    """A mapping that names data of one's own, as the text by which corpora are named."""
+    """Turn a mapping that names the user's own data into the text that names a corpus."""
     if not isinstance(value, dict):
         return value
     try:
@@ -52,7 +54,7 @@ def _readable(corpus: str) -> Any:
 
 
 CorpusName = Annotated[str, BeforeValidator(_own_data), PlainSerializer(_readable, when_used="json")]
-"""A corpus: a name of the catalogue, a path, or a mapping as `biomux.corpora.own` describes it."""
+"""A corpus: a name in the catalogue, a path, or a mapping as `biomux.corpora.own` describes it."""
 
 
 class Section(BaseModel):
@@ -69,13 +71,12 @@ class HeadSettings(Section):
 
 
 class TaskSettings(Section):
-    """A task on a corpus. `types` chooses some of the corpus's types; none means all. `rename` gives types other names, and merges those that get the same.
+    """A task on a corpus. `types` selects some of the corpus's types (default: all). `rename` gives types other names, and merges those that get the same one.
 
-    `corpus` is a name of the catalogue or of a card of your own, the path of a file or folder, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`.
-    `also` names further corpora whose annotations of the same texts are joined; only texts that all of them have are kept (`join` "common"), or all texts, where
-    what a corpus does not annotate counts as outside ("union": a multi-class baseline's mistake). `of` names
-    the tagging task that an auxiliary one follows from, whose corpus and types it then has. `settings` are those of the kind. A task that is not `scored` is learned
-    only: its corpus needs no development part.
+    `corpus` is a name in the catalogue or of your own card, the path of a file or folder, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`.
+    `also` names further corpora whose annotations of the same texts are added. `join` "common" keeps only texts that all of them have; "union" keeps all texts,
+    and what a corpus does not annotate counts as outside (the mistake of a multi-class baseline). `of` names the tagging task that an auxiliary task is derived
+    from, whose corpus and types it takes over. `settings` are those of the kind. A task that is not `scored` is only learned: its corpus needs no development part.
     """
 
     kind: str = "tagging"
@@ -93,11 +94,11 @@ class TaskSettings(Section):
 
 
 class VocabularySettings(Section):
-    """`keep` the encoder's own, `trim` it to what the training text uses, take the tokens of a `file` and then trim, or `train` WordPiece anew on that text, to at most `size` tokens.
+    """`keep` the encoder's own, `trim` it to the tokens of the training text, take the tokens of a `file` and then trim, or `train` a new WordPiece vocabulary of at most `size` tokens on that text.
 
-    `file` is a text with a token a line, a tokenizer.json, a folder that has vocab.txt or tokenizer.json, or a hub name. Tokens that come less than `minimum`
-    times are trimmed; with 0, those of a file all stay. `texts` names files of plain text whose words count too, besides the training documents. A new token
-    starts from the mean of the old ones that spell it or, where `vectors` names a file of word vectors, from the old ones that are nearest to it there.
+    `file` is a text file with one token per line, a tokenizer.json, a folder with vocab.txt or tokenizer.json, or a hub name. Tokens that occur fewer than `minimum`
+    times are trimmed; with 0, all tokens of a file stay. `texts` names plain-text files whose words count too, besides the training documents. A new token
+    starts from the mean of the old tokens that spell it or, if `vectors` names a file of word vectors, from the old tokens nearest to it there.
     """
 
     kind: Literal["keep", "trim", "file", "train"] = "keep"
@@ -109,11 +110,11 @@ class VocabularySettings(Section):
 
 
 class BiLSTMSettings(Section):
-    """Paper E's encoder: word vectors from a file or learned, and a character BiLSTM. Sizes of states are those of one direction.
+    """Paper E's encoder: word vectors from a file or learned, and a character BiLSTM. State sizes are per direction.
 
-    `case` "keep": words that differ in case differ; "characters": they share a word vector, and the characters tell them apart;
-    "lower": all is lower-cased. A word without a vector in the file gets its own if it comes `minimum` times; the file's first
-    `most` words are known whether or not they come.
+    `case` "keep": words that differ in case are different words; "characters": they share a word vector, and the characters tell them apart;
+    "lower": all text is lower-cased. A word without a vector in the file gets its own if it occurs `minimum` times; the first `most` words
+    of the file are known whether or not they occur.
     """
 
     vectors: str | None = None
@@ -131,8 +132,8 @@ class BiLSTMSettings(Section):
 class ConvolutionSettings(Section):
     """A convolutional encoder: each block sees `window` tokens on either side.
 
-    `embedding` "table": a vector for each token; "hashed": the sum of vectors of the token, its beginning, end and shape, each from
-    `hashes` of `rows` places. The encoder's `layers` are the blocks, four unless given; its `name` is where the tokenizer comes from.
+    `embedding` "table": one vector per token; "hashed": the sum of vectors for the token, its beginning, end and shape, each from `hashes`
+    of a table's `rows` rows. The encoder's `layers` is the number of blocks (default: 4); its `name` says where the tokenizer comes from.
     """
 
     width: Annotated[int, Field(ge=1)] = 128
@@ -146,9 +147,9 @@ class ConvolutionSettings(Section):
 class LexicalSettings(Section):
     """A word-level encoder of look-up tables: word vectors from a file, hashed words, n-grams and shapes; then windows, and a BiLSTM if `recurrent`.
 
-    `vectors` is a file of word vectors; without one there are only the hashed tables. The vectors of the training text's words are read, and the
-    file's first `most` words; they do not move if `frozen`. Of each table `rows` are how many places words are hashed to, and `width` is
-    the size of each. The encoder's `layers` are the windows, four unless given, each with `window` neighbours on either side.
+    `vectors` is a file of word vectors; without one there are only the hashed tables. The vectors of the training text's words are read, and those of
+    the file's first `most` words; they are not trained if `frozen`. For each table, `rows` is the number of rows that words are hashed to, and `width`
+    the size of a row. The encoder's `layers` is the number of windows (default: 4), each with `window` neighbours on either side.
     """
 
     vectors: str | None = None
@@ -169,9 +170,9 @@ ENCODERS = ("transformer", "bilstm", "convolution", "lexical", "shaped", "random
 
 
 def _known_encoder(kind: str) -> str:
-    found = plugins.names(dict.fromkeys(ENCODERS), "encoders")
-    if kind not in found:
-        raise ValueError(f"there is no encoder {kind!r}, but {', '.join(found)}")
+    encoders = plugins.names(dict.fromkeys(ENCODERS), "encoders")
+    if kind not in encoders:
+        raise ValueError(f"unknown encoder {kind!r}; choose one of {', '.join(encoders)}")
     return kind
 
 
@@ -187,13 +188,13 @@ class ShapeSettings(Section):
 
 
 class EncoderSettings(Section):
-    """Which encoder: a hub name or a folder. With `run` its weights and vocabulary are those that another run ended with; with `bundle`, those of a bundle
+    """Which encoder: a hub name or a folder. With `run`, weights and vocabulary are those of another run; with `bundle`, those of a bundle
     (`default` is the one that comes with Biomux, so that nothing needs to be downloaded).
 
-    `layers` keeps so many of its layers: the first ones, or those that `take` says ("last", "uniform", "every-other-0", "every-other-1", or a
-    list of layers counted from 1). The kind "shaped" has random weights and the `shape` given; its `name` is where the tokenizer comes from.
-    `lower_case` says whether its tokenizer ignores case, where the encoder's own files say nothing or something wrong.
-    Encoders that other packages bring have `settings`. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
+    `layers` is the number of layers to keep: the first ones, or those that `take` names ("last", "uniform", "every-other-0", "every-other-1", or a
+    list of layers counted from 1). The kind "shaped" has random weights and the given `shape`; its `name` says where the tokenizer comes from.
+    `lower_case` says whether the tokenizer ignores case, if the encoder's own files do not say so or are wrong. `settings` are for encoders
+    from other packages. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
     """
 
     kind: Annotated[str, AfterValidator(_known_encoder)] = "transformer"
@@ -217,21 +218,21 @@ class EncoderSettings(Section):
     @model_validator(mode="after")
     def _kind_and_settings_fit(self) -> Self:
         if self.bundle is not None and (self.kind != "transformer" or self.name):
-            raise ValueError("the encoder of a bundle needs no name or other kind")
+            raise ValueError("with bundle, name must be left out and kind must be 'transformer'")
         if self.kind in ("transformer", "convolution", "shaped") and not self.name and self.bundle is None:
             raise ValueError(f"an encoder of kind {self.kind!r} needs a name: a hub name or a folder")
         if self.settings and self.kind in ENCODERS:
-            raise ValueError(f"settings are those of encoders from other packages; {self.kind!r} has none")
-        for kind, given in (*((one, one) for one in ("bilstm", "convolution", "lexical")), ("shaped", "shape")):
-            if getattr(self, given) is not None and self.kind != kind:
-                raise ValueError(f"settings of {kind!r} for an encoder of kind {self.kind!r}")
+            raise ValueError(f"settings are for encoders from other packages; {self.kind!r} has none")
+        for kind, section in (*((name, name) for name in ("bilstm", "convolution", "lexical")), ("shaped", "shape")):
+            if getattr(self, section) is not None and self.kind != kind:
+                raise ValueError(f"cannot give settings of {kind!r} to an encoder of kind {self.kind!r}")
         return self
 
 
 class ModelPart(Section):
-    """One encoder, and the head that a task has unless it names its own.
+    """The encoder, and the head of every task that does not name its own.
 
-    `heads` "kept": where the encoder is that of another run, each head goes on from what it was there; "fresh": it begins anew.
+    `heads` "kept": if the encoder comes from another run, each head starts from its weights there; "fresh": from new ones.
     """
 
     encoder: EncoderSettings
@@ -255,7 +256,7 @@ class Regime(Section):
 class Loop(Section):
     """The training loop. A batch has at most `batch_tokens` tokens (`batch_pieces` in 0.1.0), padding included, and at most `batch_examples` examples.
 
-    With `steps` training ends after so many, in the middle of an epoch or after more of them than `epochs`. `device` "auto" is CUDA where there is a device. `precision` "auto" is what the device is fastest with.
+    With `steps`, training ends after that number of steps, even in the middle of an epoch or beyond `epochs`. `device` "auto" uses CUDA if there is a device. `precision` "auto" is what the device is fastest with.
     """
 
     epochs: Annotated[int, Field(ge=1, le=10_000)] = 3
@@ -280,14 +281,14 @@ class Loop(Section):
     gradient_checkpointing: bool = False
 
     def deciding(self) -> dict[str, Any]:
-        """What decides which weights a run ends with, as plain data; without `steps` where none are named, as before there were any."""
+        """The settings that decide a run's weights, as plain data; without `steps` if it is not set, as before the setting existed."""
         how = {"threads", "checkpoint_minutes", "device"} | ({"steps"} if self.steps is None else set())
         return self.model_dump(mode="json", exclude=how)
 
 
 class TextFiles(Section):
-    """Plain text: `files` are files, folders, globs or archives of any format, gzipped or not, each read in its own `format` unless one is named, with that
-    format's `options`. `documents` reads so many only.
+    """Plain text: `files` are files, folders, globs or archives of any format, gzipped or not, each read in its own format unless `format` names one, with that
+    format's `options`. `documents` is the maximum number to read.
     """
 
     files: tuple[str, ...] = ()
@@ -297,10 +298,10 @@ class TextFiles(Section):
 
 
 class TaughtText(TextFiles):
-    """Plain text without labels, beside the labelled tasks: what the teachers say about it is all that is learned from it.
+    """Plain text without labels, beside the labelled tasks, learned only from what the teachers predict for it.
 
-    `share` of the examples of an epoch are of it, others in every epoch until all have come. `heads` learn from it, all that are taught unless named. What the
-    teachers give less than `confidence` to, their most probable label, counts for nothing: one number, or one for each head.
+    `share` of an epoch's examples come from it, different ones in every epoch until all have been used. `heads` learn from it (default: all that are taught).
+    Predictions are ignored where the teachers' most probable label has less than `confidence`: one number, or one for each head.
     """
 
     files: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -310,11 +311,11 @@ class TaughtText(TextFiles):
 
 
 class TeacherSettings(Section):
-    """Teachers: `models` are folders of runs or bundles; what several say is averaged, logit by logit.
+    """Teachers: `models` are folders of runs or bundles; the logits of several are averaged.
 
-    Each task learns from its labels and from the teachers' head of the same name, or of the name that `heads` gives; with `only`, these tasks alone are taught.
+    Each task learns from its labels and from the teachers' head of the same name, or of the name in `heads`; with `only`, only these tasks are taught.
     `loss` compares logits. The labels' loss has the weight `alpha` and the teachers' the rest (`alpha_weighs` "labels", as Mehmood et al. write
-    it), or the other way round ("teacher"). `unchecked` takes a bundle, which does not say what text it was trained without. `text` adds plain text that they label.
+    it), or the other way round ("teacher"). `unchecked` accepts a bundle, which does not record what text was held out of its training. `text` adds plain text for them to label.
     """
 
     models: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -331,7 +332,7 @@ class TeacherSettings(Section):
     @model_validator(mode="after")
     def _text_is_learned_from_teachers(self) -> Self:
         if self.text is not None and self.label_weight == 1:
-            raise ValueError("text without labels is learned from teachers alone, whose loss has no weight here")
+            raise ValueError("text without labels is learned only from the teachers, but their loss has weight 0")
         return self
 
     @property
@@ -347,8 +348,8 @@ class TeacherSettings(Section):
 class FeatureLossSettings(Section):
     """How layers of the student are compared with those of its teacher.
 
-    `layers` are the student's: "all", each with the one that `distil.map` names; "last", with the teacher's last; "embeddings"; or a list. `weight` is that of each
-    layer's loss, or a list with a weight for each.
+    `layers` are the student's: "all", each compared with the teacher's layer that `distil.map` names; "last", with the teacher's last; "embeddings"; or a list.
+    `weight` is the weight of every layer's loss, or a list with one for each layer.
     """
 
     loss: Literal["hidden-cosine", "hidden-mse", "attention-mse", "attention-kl"]
@@ -357,7 +358,7 @@ class FeatureLossSettings(Section):
 
 
 class LayerTeacher(Section):
-    """A teacher that reads the very batches that its student reads, so that layers can be compared, token by token.
+    """A teacher that reads the same batches as its student, so that layers can be compared token by token.
 
     `teacher` is a run, a folder of an encoder or a hub name, with the student's vocabulary. `map` says which of its layers each layer of the student learns from:
     "uniform", "last", "first", "every-other-0", "every-other-1" or a list.
@@ -380,17 +381,17 @@ class Development(Section):
 
 
 _FOLLOWED = ("corpus", "also", "join", "types", "rename", "scheme", "train")
-"""What an auxiliary task takes from the one that it follows from, unless it says otherwise."""
+"""What an auxiliary task takes over from the task it is derived from, unless it says otherwise."""
 
 
 class Recipe(Section):
-    """Everything that makes a run. With `documents`, at most so many of each split of each corpus are read, spread over the whole.
+    """Everything that makes a run. `documents` is the maximum number of documents to read of each split of each corpus, spread over the whole.
 
-    `types` are the plain types that a bundle of the run offers, each with the heads' types behind it, as in `bc5cdr/Chemical`. `levels` of them decide
-    in one layer without overlaps (`biomux annotate --resolve`): types of a lower level come first, 0 is that of all which are not named.
+    `types` are the plain types that a bundle of the run offers, each with the heads' types that it stands for, such as `bc5cdr/Chemical`. Their `levels` decide
+    which of two overlapping entities wins (`biomux annotate --resolve`): types of a lower level come first; types that are not named have level 0.
 
-    A task that is null is left out. `hold_out` names further corpora: what stands in their development and test parts is not trained on either, so that a baseline leaves out
-    what the system beside it leaves out; `hold_out_parts` [test] leaves out the test parts alone, where the development parts are trained on.
+    A task that is null is left out. `hold_out` names further corpora: texts in their development and test parts are not trained on either, so that a baseline leaves
+    out the same texts as the system it is compared with; `hold_out_parts` [test] leaves out only the test parts, for models trained on the development parts.
     """
 
     name: str
@@ -412,11 +413,11 @@ class Recipe(Section):
     levels: dict[str, Annotated[int, Field(ge=0, le=9)]] = {}
 
     def training(self) -> dict[str, Any]:
-        """What decides which weights a run ends with, as plain data: all but what is said about it, and how it is run."""
-        left = {"about", "paper", "table", "types", "levels"}
-        # A recipe without teachers means what it meant before there were any.
-        left |= {name for name in ("teacher", "distil") if getattr(self, name) is None}
-        plain = self.model_dump(mode="json", exclude=left)
+        """The settings that decide a run's weights, as plain data: all except descriptions and how it is run."""
+        left_out = {"about", "paper", "table", "types", "levels"}
+        # A recipe without teachers compares equal to one from before there were any.
+        left_out |= {name for name in ("teacher", "distil") if getattr(self, name) is None}
+        plain = self.model_dump(mode="json", exclude=left_out)
         plain["loop"] = self.loop.deciding()
         return plain
 

@@ -1,4 +1,4 @@
-"""The settings of a part that is chosen by its kind: checked against the keyword arguments of what makes it, before it is made."""
+"""Check the settings of a part that is chosen by its kind against the keyword arguments of its constructor, before it is made."""
 
 from __future__ import annotations
 
@@ -24,52 +24,58 @@ if TYPE_CHECKING:
 def checked(
     make: Callable[..., Any], settings: Mapping[str, Any], *, where: str, fields: type | None = None
 ) -> dict[str, Any]:
-    """The settings as `make` wants them; an unknown one names its nearest neighbour, a bad value its path, all at once.
+    """The settings as `make` expects them. All mistakes are reported at once: unknown keys with the nearest known one, bad values with their paths.
 
-    With `fields`, those of a dataclass can be set too.
+    With `fields`, the fields of that dataclass can be set too.
 
     >>> def plan(heads, *, exponent: float = 1.0): ...
     >>> checked(plan, {"exponent": 1}, where="regime")
     {'exponent': 1.0}
     """
-    known, open_ended = _arguments(make)
+    validators, open_ended = _arguments(make)
     if fields is not None and is_dataclass(fields):
-        known, open_ended = _fields(fields) | known, False
-    found: dict[str, Any] = {}
+        validators, open_ended = _fields(fields) | validators, False
+    values: dict[str, Any] = {}
     wrong: list[str] = []
     for name, value in settings.items():
-        if name not in known and not open_ended:
-            wrong.append(f"{name}: unknown key, {did_you_mean(name, known)}")
+        if name not in validators and not open_ended:
+            wrong.append(f"{name}: unknown key, {did_you_mean(name, validators)}")
             continue
         try:
-            found[name] = known[name].validate_python(value) if name in known else value
+            values[name] = validators[name].validate_python(value) if name in validators else value
         except ValidationError as error:
             wrong += mistakes_of_value(error, name)
     if wrong:
         raise RecipeError("BX306", "; ".join(wrong), where=f"{where} → settings", hint="see docs/reference/recipes.md")
-    return found
+    return values
 
 
 def _arguments(make: Callable[..., Any]) -> tuple[dict[str, TypeAdapter[Any]], bool]:
-    """What can be set, and whether anything else can."""
+    """The settings that `make` takes by keyword, and whether it takes any others."""
     base: Any = make.func if isinstance(make, functools.partial) else make
     base = getattr(base, "__func__", base)
     parameters = inspect.signature(base).parameters.values()
     names = vars(typing) | vars(collections.abc) | vars(sys.modules[base.__module__])
-    found = {
-        one.name: _adapter(one.annotation, names) for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY
+    validators = {
+        parameter.name: _adapter(parameter.annotation, names)
+        for parameter in parameters
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    found.pop("encoder", None)
-    return found, any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    validators.pop("encoder", None)
+    return validators, any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def _fields(kind: Any) -> dict[str, TypeAdapter[Any]]:
     names = vars(typing) | vars(collections.abc) | vars(sys.modules[kind.__module__])
-    return {one.name: _adapter(one.type, names) for one in dataclass_fields(kind) if one.name not in ("name", "kind")}
+    return {
+        field.name: _adapter(field.type, names)
+        for field in dataclass_fields(kind)
+        if field.name not in ("name", "kind")
+    }
 
 
 def _adapter(annotation: Any, names: dict[str, Any]) -> TypeAdapter[Any]:
-    """What checks values of an annotation; one that cannot be looked up lets everything through."""
+    """A validator for values of an annotation; an annotation that cannot be resolved accepts everything."""
     try:
         kind = eval(annotation, names) if isinstance(annotation, str) else annotation  # noqa: S307 our own source text
         return TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True))

@@ -1,4 +1,4 @@
-"""What a report is made of, whatever it is written as: sections of blocks.
+"""What a report is made of, in any format: sections of blocks.
 
 `page_html` and `page_markdown` write the same blocks, so that both say the same. Blocks hold plain text: whoever writes them escapes it.
 """
@@ -64,7 +64,7 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A mistake in its text: pieces, each with whether gold and whether the system has it in a mention."""
+    """A mistake in its text: pieces, each with whether it is in a gold mention and whether in a predicted one."""
 
     kind: str
     types: str
@@ -82,14 +82,14 @@ class Excerpts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A few figures to be seen first: what, value, and a word on it."""
+    """A few figures to show first: each a label, a value and a short note."""
 
     facts: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Blocks that can be folded away under a title; `open` to begin with or not."""
+    """Blocks that can be folded away under a title; `open` says whether they are shown at first."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -101,7 +101,7 @@ Block = Prose | Notice | Grid | Picture | Gallery | Excerpts | Facts | Fold
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it; `anchor` is its place in the page's address."""
+    """A heading and the blocks below it; `anchor` is its place in the page's address."""
 
     title: str
     anchor: str
@@ -132,12 +132,12 @@ def grid(
 
 
 def _pictures(blocks: tuple[Block, ...]) -> list[Picture]:
-    found: list[Picture] = []
+    pictures: list[Picture] = []
     for block in blocks:
         if isinstance(block, Picture):
-            found.append(block)
+            pictures.append(block)
         elif isinstance(block, Gallery):
-            found += block.pictures
+            pictures += block.pictures
         elif isinstance(block, Fold):
-            found += _pictures(block.blocks)
-    return found
+            pictures += _pictures(block.blocks)
+    return pictures

@@ -1,7 +1,7 @@
 """Small drawings for reports, as SVG text without any library.
 
-Colours are a page's own variables where it has them (so a dark page draws light lines), else those for white paper. Nothing is told by
-colour alone: marks differ in shape, lines in their dashes, and figures stand beside them.
+Colours are a page's own variables where it has them (so a dark page draws light lines), else those for white paper. Nothing is shown by
+colour alone: marks differ in shape, lines in their dashes, and figures are written beside them.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ SERIES = ("blue", "orange", "green", "rose", "soft", "sky")
 """Colours of several systems, in order; shapes and dashes differ too."""
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 2", "10 4")
 LETTER = 6.7
-"""Pixels of a letter of 12 pixels, rather too many than too few."""
+"""Pixels of a letter of 12 pixels, on the large side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A value with its standard error (0 where there is none)."""
+    """A value with its standard error (0 if it has none)."""
 
     value: float
     error: float = 0.0
 
 
 def dot_plot(rows: Mapping[str, Mapping[str, Dot]], *, ranges: Mapping[str, tuple[float, float]], alt: str) -> str:
-    """A line a row: each system's value with twice its standard error to both sides; a bar behind them is a range, where there is one."""
+    """One line per row: each system's value with twice its standard error on both sides; a bar behind them is its range, if it has one."""
     systems = list(dict.fromkeys(name for row in rows.values() for name in row))
-    found = [one for row in rows.values() for one in row.values()]
-    lows = [one.value - 2 * one.error for one in found] + [low for low, _ in ranges.values()]
-    highs = [one.value + 2 * one.error for one in found] + [high for _, high in ranges.values()]
+    dots = [dot for row in rows.values() for dot in row.values()]
+    lows = [dot.value - 2 * dot.error for dot in dots] + [low for low, _ in ranges.values()]
+    highs = [dot.value + 2 * dot.error for dot in dots] + [high for _, high in ranges.values()]
     ticks = _ticks(min(lows), max(highs), 5)
     left = 14 + LETTER * min(20, max(map(len, rows)))
     width, top, step = 420.0, 8.0, 25.0
@@ -73,14 +73,14 @@ def dot_plot(rows: Mapping[str, Mapping[str, Dot]], *, ranges: Mapping[str, tupl
         if name in ranges:
             low, high = ranges[name]
             parts.append(_range(x(low), x(high), y))
-        for system, one in row.items():
+        for system, dot in row.items():
             order = systems.index(system)
             lift = (order - (len(systems) - 1) / 2) * min(6.0, 14 / len(systems))
             colour = SERIES[order % len(SERIES)]
-            if one.error:
-                ends = x(one.value - 2 * one.error), x(one.value + 2 * one.error)
+            if dot.error:
+                ends = x(dot.value - 2 * dot.error), x(dot.value + 2 * dot.error)
                 parts.append(_line(ends[0], y + lift, ends[1], y + lift, colour, 1.8))
-            parts.append(_mark(x(one.value), y + lift, order, colour))
+            parts.append(_mark(x(dot.value), y + lift, order, colour))
     key = bottom + 38
     at = 12.0
     legend: list[str] = []
@@ -89,9 +89,9 @@ def dot_plot(rows: Mapping[str, Mapping[str, Dot]], *, ranges: Mapping[str, tupl
         legend += [_mark(at, key - 4, order, SERIES[order % len(SERIES)]), _text(at + 10, key, _short(system, 40))]
         at += 30 + LETTER * len(_short(system, 40))
     if ranges:
-        said = "published, median to highest"
-        at, key = _next_line(at, key, said, width)
-        legend += [_range(at - 4, at + 20, key - 4), _text(at + 27, key, said)]
+        label = "published, median to highest"
+        at, key = _next_line(at, key, label, width)
+        legend += [_range(at - 4, at + 20, key - 4), _text(at + 27, key, label)]
     return _svg(width, key + 10, alt, [*parts, *legend], scale=1.35)
 
 
@@ -168,7 +168,7 @@ def curves(lines: Mapping[str, Sequence[Point]], *, alt: str, across: str, up: s
 def trust(
     bins: Sequence[tuple[float, float, int]], risks: Sequence[Point], *, title: str, alt: str, figures: tuple[str, str]
 ) -> str:
-    """Left: the share right by score (mean score, share, number). Right: the share wrong (up) among the surest so many (across)."""
+    """Left: the share right by score (mean score, share, number). Right: the share wrong (up) among the most certain ones (across)."""
     width, height, side, top = 300.0, 176.0, 108.0, 36.0
     first, second = 30.0, 178.0
     bottom = top + side
@@ -204,13 +204,13 @@ def trust(
         _text(second - 4, bottom, "0", anchor="end", ink="soft", size=11),
     ]
     if risks:
-        drawn = "L".join(f"{second + side * kept:.1f} {bottom - side * risk / scale:.1f}" for kept, risk in risks)
+        drawn = "L".join(f"{second + side * covered:.1f} {bottom - side * risk / scale:.1f}" for covered, risk in risks)
         parts.append(f'<path d="M{drawn}" fill="none" style="{_stroke("orange", 2)}" stroke-linejoin="round"/>')
     return _svg(width, height, alt, parts)
 
 
 def _svg(width: float, height: float, alt: str, parts: Sequence[str], *, scale: float = 1.0) -> str:
-    """The drawing; where there is room it is shown `scale` times as large as it is drawn."""
+    """The drawing; if there is room, it is shown `scale` times as large as it is drawn."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'width="{scale * width:g}" height="{scale * height:g}" '
@@ -234,7 +234,7 @@ def _mark(x: float, y: float, order: int, ink: str, *, size: float = 4.2) -> str
 
 
 def _range(low: float, high: float, y: float) -> str:
-    """A bar from low to high, wide enough to be seen where both are the same."""
+    """A bar from low to high, wide enough to be seen if both are the same."""
     low, high = (low - 1.5, high + 1.5) if high - low < 3 else (low, high)
     return f'<rect x="{low:.1f}" y="{y - 7:.1f}" width="{high - low:.1f}" height="14" rx="2" style="{_fill("soft")};fill-opacity:.32"/>'
 
@@ -244,10 +244,10 @@ def _line(x1: float, y1: float, x2: float, y2: float, ink: str, width: float = 1
 
 
 def _text(
-    x: float, y: float, said: str, *, size: float = 12, anchor: str = "start", ink: str = "ink", weight: int = 400
+    x: float, y: float, content: str, *, size: float = 12, anchor: str = "start", ink: str = "ink", weight: int = 400
 ) -> str:
     bold = f' font-weight="{weight}"' if weight != 400 else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{bold} text-anchor="{anchor}" style="{_fill(ink)}">{escape(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}"{bold} text-anchor="{anchor}" style="{_fill(ink)}">{escape(content)}</text>'
 
 
 def _fill(ink: str) -> str:
@@ -258,8 +258,8 @@ def _stroke(ink: str, width: float) -> str:
     return f"stroke:var(--{ink},{INKS[ink]});stroke-width:{width:g}"
 
 
-def _short(said: str, most: int) -> str:
-    return said if len(said) <= most else said[: most - 1] + "…"
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _figure(value: float) -> str:
@@ -281,9 +281,9 @@ def _ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def _ceiling(value: float) -> float:
-    return next((one for one in (0.05, 0.1, 0.2, 0.5) if value <= one), 1.0)
+    return next((limit for limit in (0.05, 0.1, 0.2, 0.5) if value <= limit), 1.0)
 
 
-def _next_line(at: float, key: float, said: str, width: float) -> Point:
+def _next_line(at: float, key: float, label: str, width: float) -> Point:
     """Where the next entry of a legend goes: a new line if it would not fit."""
-    return (12.0, key + 20) if at > 12 and at + 20 + LETTER * len(_short(said, 40)) > width else (at, key)
+    return (12.0, key + 20) if at > 12 and at + 20 + LETTER * len(_short(label, 40)) > width else (at, key)

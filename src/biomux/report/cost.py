@@ -1,4 +1,4 @@
-"""What a model costs: parameters, size on disk, time to train, and where it was measured speed and memory. Unknown stays unknown."""
+"""What a model costs: parameters, size on disk, time to train, and speed and memory if they were measured. What is not known is left empty."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from biomux.report.report_inputs import Bench, Given, ReportBundle, ReportRun
 
 HEADER = 100_000_000
-"""Bytes that the header of a weights file may have, as safetensors itself has it."""
+"""The maximum size of the header of a weights file in bytes, as in safetensors itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """One model or measurement; None and "" are what nobody measured."""
+    """One model or measurement; None and "" mean not measured."""
 
     name: str
     what: str
@@ -61,39 +61,39 @@ def cost_table(found: list[Cost]) -> Table:
     ]
     rows = [
         (
-            one.name,
-            one.what,
-            "" if one.parameters is None else _count(one.parameters),
-            _size(one.bytes),
-            "" if one.training_seconds is None else time_taken(one.training_seconds),
-            "" if one.tokens is None else f"{one.tokens:,}",
-            "" if one.words_per_second is None else f"{one.words_per_second:,.0f}",
-            "" if one.latency is None else f"{1e3 * one.latency:.1f} ms",
-            _size(one.memory),
-            one.machine,
+            cost.name,
+            cost.what,
+            "" if cost.parameters is None else _count(cost.parameters),
+            _size(cost.bytes),
+            "" if cost.training_seconds is None else time_taken(cost.training_seconds),
+            "" if cost.tokens is None else f"{cost.tokens:,}",
+            "" if cost.words_per_second is None else f"{cost.words_per_second:,.0f}",
+            "" if cost.latency is None else f"{1e3 * cost.latency:.1f} ms",
+            _size(cost.memory),
+            cost.machine,
         )
-        for one in found
+        for cost in found
     ]
     empty = [place for place in range(2, len(head)) if not any(row[place] for row in rows)]
-    kept = [place for place in range(len(head)) if place not in empty]
-    return [head[place] for place in kept], [tuple(row[place] or "not known" for place in kept) for row in rows]
+    filled = [place for place in range(len(head)) if place not in empty]
+    return [head[place] for place in filled], [tuple(row[place] or "not known" for place in filled) for row in rows]
 
 
 def parameters(path: Path) -> int | None:
-    """The numbers in a weights file, from its header alone; None if there is none that can be read."""
+    """The numbers in a weights file, from its header alone; None if it cannot be read."""
     try:
         with path.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
             if not 2 <= length <= HEADER:
                 return None
             header = json.loads(stream.read(length))
-        return sum(int(prod(one["shape"])) for name, one in header.items() if name != "__metadata__")
+        return sum(int(prod(tensor["shape"])) for name, tensor in header.items() if name != "__metadata__")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def time_taken(seconds: float) -> str:
-    """A time in the unit that suits it.
+    """A time in a suitable unit.
 
     >>> time_taken(42), time_taken(3301), time_taken(9000)
     ('42 s', '55 min', '2.5 h')
@@ -119,25 +119,25 @@ def _run(run: ReportRun) -> Cost:
 
 def _bundle(bundle: ReportBundle) -> Cost:
     files = bundle.manifest.get("files")
-    sizes = [one.get("size") for one in files.values() if isinstance(one, dict)] if isinstance(files, dict) else []
+    sizes = [file.get("size") for file in files.values() if isinstance(file, dict)] if isinstance(files, dict) else []
     return Cost(bundle.name, "bundle", bytes=sum(size for size in sizes if isinstance(size, int)) or None)
 
 
 def _bench(bench: Bench) -> Cost:
-    found = bench.found
+    measured = bench.found
     return Cost(
         bench.name,
-        f"measured on {found.get('text') or 'text'}, threads: {found.get('threads', '?')}",
-        bytes=_of(found, "bundle", "bytes"),
-        words_per_second=_of(found, "throughput", "words_per_second"),
-        latency=_of(found, "latency", "median"),
-        memory=_of(found, "memory", "many") or _of(found, "memory", "one_text"),
-        machine=machine_line(found.get("machine")),
+        f"measured on {measured.get('text') or 'text'}, threads: {measured.get('threads', '?')}",
+        bytes=_of(measured, "bundle", "bytes"),
+        words_per_second=_of(measured, "throughput", "words_per_second"),
+        latency=_of(measured, "latency", "median"),
+        memory=_of(measured, "memory", "many") or _of(measured, "memory", "one_text"),
+        machine=machine_line(measured.get("machine")),
     )
 
 
 def machine_line(machine: object) -> str:
-    """Processor and cores in a few words; empty if nothing is said."""
+    """Processor and cores in a few words; empty if not known."""
     if not isinstance(machine, dict) or not machine:
         return ""
     from biomux.engine import machine as described
@@ -148,8 +148,8 @@ def machine_line(machine: object) -> str:
         return str(machine.get("processor") or machine.get("cpu") or "")
 
 
-def _of(found: Mapping[str, Any], part: str, key: str) -> Any:
-    inner = found.get(part)
+def _of(measured: Mapping[str, Any], part: str, key: str) -> Any:
+    inner = measured.get(part)
     value = inner.get(key) if isinstance(inner, dict) else None
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 

@@ -1,6 +1,6 @@
-"""Curves of a study: a figure against the values of an axis, a line a system; or, without an axis, a row a system. All seeds are drawn.
+"""Curves of a study: a figure against the values of an axis, one line per system; or, without an axis, one row per system. All seeds are drawn.
 
-A line joins the means over seeds, a bar is their standard deviation, small marks are the seeds. Values of the axis stand at equal distances.
+A line joins the means over seeds, a bar is their standard deviation, small marks are the seeds. Values of the axis are equally spaced.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDTH = 520
-"""Narrow enough to be read on a telephone."""
+"""Narrow enough to be read on a phone."""
 
 
 def curves(values: Mapping[str, Mapping[str, Sequence[float]]], *, axis: str, title: str) -> str:
     """Point → system → the figure of each seed, as SVG text."""
     points = list(values)
-    systems = list(dict.fromkeys(name for found in values.values() for name in found))
-    marks = _scale([one for found in values.values() for each in found.values() for one in each])
+    systems = list(dict.fromkeys(name for by_system in values.values() for name in by_system))
+    marks = _scale([value for by_system in values.values() for seeds in by_system.values() for value in seeds])
     left, right, top = 56.0, 18.0, 40.0
     bottom = top + 250
     step = (WIDTH - left - right) / max(len(points), 1)
@@ -46,12 +46,12 @@ def curves(values: Mapping[str, Mapping[str, Sequence[float]]], *, axis: str, ti
             seeds = values[point].get(system, ())
             if not seeds:
                 continue
-            x, found = across(place, number), spread(seeds)
-            mean, sd = found["mean"] or 0.0, found["sd"]
+            x, summary = across(place, number), spread(seeds)
+            mean, sd = summary["mean"] or 0.0, summary["sd"]
             way.append(f"{'L' if way else 'M'}{x:.1f} {up(mean):.1f}")
             if sd:
                 parts.append(svg.line(x, up(mean - sd), x, up(mean + sd), ink=colour, width=1.5))
-            parts += [svg.circle(x, up(one), 2.2, fill=svg.PAPER, ink=colour) for one in seeds if len(seeds) > 1]
+            parts += [svg.circle(x, up(value), 2.2, fill=svg.PAPER, ink=colour) for value in seeds if len(seeds) > 1]
             parts.append(svg.mark(number, x, up(mean), 4.5, fill=colour))
         parts.append(svg.path("".join(way), ink=colour, width=1.8))
     height = _legend(parts, systems, left, bottom + 64)
@@ -61,7 +61,7 @@ def curves(values: Mapping[str, Mapping[str, Sequence[float]]], *, axis: str, ti
 def rows(values: Mapping[str, Sequence[float]], *, title: str) -> str:
     """System → the figure of each seed: a row for each."""
     systems = list(values)
-    marks = _scale([one for each in values.values() for one in each])
+    marks = _scale([value for seeds in values.values() for value in seeds])
     left = min(210.0, 20 + max(svg.wide(name, 13) for name in systems))
     right, top, step = 64.0, 44.0, 30.0
     bottom = top + step * len(systems)
@@ -74,13 +74,13 @@ def rows(values: Mapping[str, Sequence[float]], *, title: str) -> str:
         parts.append(svg.line(across(tick), top, across(tick), bottom, ink=svg.FAINT, width=1))
         parts.append(svg.text(across(tick), bottom + 18, f"{100 * tick:g}", size=12, anchor="middle", fill=svg.SOFT))
     for number, system in enumerate(systems):
-        y, colour, found = top + step * (number + 0.5), svg.SERIES[number % len(svg.SERIES)], spread(values[system])
-        mean, sd = found["mean"] or 0.0, found["sd"]
+        y, colour, summary = top + step * (number + 0.5), svg.SERIES[number % len(svg.SERIES)], spread(values[system])
+        mean, sd = summary["mean"] or 0.0, summary["sd"]
         parts.append(svg.text(left, y + 4.5, system, anchor="end"))
         if sd:
             parts.append(svg.line(across(mean - sd), y, across(mean + sd), y, ink=colour, width=2))
         if len(values[system]) > 1:
-            parts += [svg.circle(across(one), y, 2.6, fill=svg.PAPER, ink=colour) for one in values[system]]
+            parts += [svg.circle(across(value), y, 2.6, fill=svg.PAPER, ink=colour) for value in values[system]]
         parts.append(svg.mark(number, across(mean), y, 5, fill=colour))
         parts.append(svg.text(WIDTH - 8, y + 4.5, f"{100 * mean:.2f}", anchor="end", weight=600))
     return svg.picture(WIDTH, bottom + 30, parts, title=title, about=_said({"": values}))

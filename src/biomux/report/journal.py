@@ -1,6 +1,6 @@
-"""What a run's journal tells: losses and development scores on the way, how long it took, how it ended.
+"""Read a run's journal: losses and development scores along the way, how long it took, how it ended.
 
-A journal may be in the middle of being written, or cut short: lines that cannot be read say nothing, and are counted.
+A journal may be in the middle of being written, or cut short: lines that cannot be read are skipped and counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A run's way. Points are (step, value): losses by task, development scores by task in percent, and their mean; of pre-training, held-out perplexities."""
+    """The course of a run. Points are (step, value): losses by task, development scores by task in percent, and their mean; of pre-training, held-out perplexities."""
 
     losses: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
     scores: Mapping[str, tuple[Point, ...]] = field(default_factory=dict)
@@ -34,14 +34,14 @@ class History:
 
 
 def history(events: Iterable[dict[str, Any] | None]) -> History:
-    """Everything at once; an event that is None is a line that could not be read."""
+    """Collect the history in one pass; an event that is None is a line that could not be read."""
     losses: dict[str, list[Point]] = {}
     scores: dict[str, list[Point]] = {}
     means: list[Point] = []
     perplexities: list[Point] = []
     last: dict[str, Any] = {}
     scoring = 0.0
-    begun = unread = 0
+    starts = unread = 0
     state = "stopped"
     for event in events:
         kind = None if event is None else event.get("event")
@@ -68,7 +68,7 @@ def history(events: Iterable[dict[str, Any] | None]) -> History:
             elif kind in ("failed", "stopped"):
                 state = kind
             elif kind == "start":
-                begun += 1
+                starts += 1
                 state = "unfinished"
         except (KeyError, TypeError, ValueError, AttributeError):
             unread += 1
@@ -81,7 +81,7 @@ def history(events: Iterable[dict[str, Any] | None]) -> History:
         _number(last.get("seconds")),
         scoring,
         _whole(last.get("tokens")),
-        begun,
+        starts,
         state,
         unread,
         tuple(perplexities),
@@ -89,7 +89,7 @@ def history(events: Iterable[dict[str, Any] | None]) -> History:
 
 
 def thinned(points: Sequence[Point], *, most: int = 80) -> list[Point]:
-    """At most so many points: means of neighbours.
+    """At most `most` points: means of neighbours.
 
     >>> thinned([(1, 4.0), (2, 2.0), (3, 1.0), (4, 1.0)], most=2)
     [(1.5, 3.0), (3.5, 1.0)]
@@ -98,7 +98,7 @@ def thinned(points: Sequence[Point], *, most: int = 80) -> list[Point]:
         return list(points)
     edges = [round(place * len(points) / most) for place in range(most + 1)]
     groups = [points[begin:end] for begin, end in pairwise(edges)]
-    return [(sum(x for x, _ in one) / len(one), sum(y for _, y in one) / len(one)) for one in groups]
+    return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
 
 
 def _number(value: object) -> float:

@@ -1,6 +1,6 @@
 """A report as one HTML page that needs nothing else: no script, no font, no picture from elsewhere.
 
-Everything that came from outside (names, texts) is escaped here, and in drawings by those who draw them; drawings are never read from files.
+Everything that came from outside (names, texts) is escaped here, and in drawings by the code that draws them; drawings are never read from files.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from biomux.report.blocks import Block, Excerpt, Page
 
 NUMBER = re.compile(r"[+−-]?[\d,]*\.?\d+(e-?\d+)?( ?%)?( ±\d+\.\d+)?")
-"""Cells that read so are set as figures: to the right, in digits of one width."""
+"""Cells that match are set as figures: aligned right, in digits of one width."""
 
 SHORT = 24
-"""Cells of so many letters are not broken into lines."""
+"""Cells of at most this many letters are not broken into lines."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """What a browser may load for the page: nothing but its own styles."""
@@ -30,11 +30,13 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 def html(page: Page) -> str:
     """The page."""
     style = files("biomux.report").joinpath("page.css").read_text(encoding="utf-8").strip()
-    contents = "".join(f'<li><a href="#{_attribute(one.anchor)}">{_text(one.title)}</a></li>' for one in page.sections)
+    contents = "".join(
+        f'<li><a href="#{_attribute(section.anchor)}">{_text(section.title)}</a></li>' for section in page.sections
+    )
     sections = "\n".join(
-        f'<section id="{_attribute(one.anchor)}" aria-labelledby="{_attribute(one.anchor)}-title">\n'
-        f'<h2 id="{_attribute(one.anchor)}-title">{_text(one.title)}</h2>\n{_blocks(one.blocks)}\n</section>'
-        for one in page.sections
+        f'<section id="{_attribute(section.anchor)}" aria-labelledby="{_attribute(section.anchor)}-title">\n'
+        f'<h2 id="{_attribute(section.anchor)}-title">{_text(section.title)}</h2>\n{_blocks(section.blocks)}\n</section>'
+        for section in page.sections
     )
     return f"""<!doctype html>
 <html lang="en">
@@ -87,8 +89,8 @@ def _block(block: Block) -> str:
             return '<ul class="excerpts">\n' + "\n".join(map(_excerpt, examples)) + "\n</ul>"
         case Facts(facts):
             shown = "".join(
-                f"<div><dt>{_text(what)}</dt><dd><b>{_text(value)}</b> <span>{_text(word)}</span></dd></div>"
-                for what, value, word in facts
+                f"<div><dt>{_text(label)}</dt><dd><b>{_text(value)}</b> <span>{_text(word)}</span></dd></div>"
+                for label, value, word in facts
             )
             return f'<dl class="facts">{shown}</dl>'
         case Fold(title, inner, opened):
@@ -135,23 +137,23 @@ def _picture(picture: Picture) -> str:
 def _excerpt(example: Excerpt) -> str:
     shown = []
     before = (False, False)
-    for text, gold, said in (*example.pieces, ("", False, False)):
-        # Brackets that are read aloud and copied, but not seen: sight has the marks.
+    for text, gold, predicted in (*example.pieces, ("", False, False)):
+        # Brackets that are read aloud and copied but not shown: on screen there are the marks.
         signs = "".join(
             sign
             for sign, changes in (
-                ("}", before[1] and not said),
+                ("}", before[1] and not predicted),
                 ("]", before[0] and not gold),
                 ("[", gold and not before[0]),
-                ("{", said and not before[1]),
+                ("{", predicted and not before[1]),
             )
             if changes
         )
         if signs:
             shown.append(f"<span class=hidden>{signs}</span>")
-        kind = " ".join(name for name, on in (("gold", gold), ("said", said)) if on)
+        kind = " ".join(name for name, on in (("gold", gold), ("said", predicted)) if on)
         shown.append(f'<mark class="{kind}">{_text(text)}</mark>' if kind else _text(text))
-        before = (gold, said)
+        before = (gold, predicted)
     return (
         f"<li><span class=kind>{_text(example.kind)}</span> <span class=types>{_text(example.types)}</span> "
         f"<q>{''.join(shown)}</q> <cite>{_text(example.document)}</cite></li>"
@@ -159,7 +161,7 @@ def _excerpt(example: Excerpt) -> str:
 
 
 def _text(value: str) -> str:
-    """Text, with what would be invisible or change the direction of what follows made visible."""
+    """Text, with characters made visible that would be invisible or change the direction of what follows."""
     return escape("".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in value))
 
 

@@ -47,13 +47,15 @@ def _block(block: Block) -> list[str]:
         case Excerpts(examples):
             return [
                 "\n".join(
-                    f"- **{_text(one.kind)}** {_text(one.types)}: {_text(one.marked)} ({_text(one.document)})"
-                    for one in examples
+                    f"- **{_text(example.kind)}** {_text(example.types)}: {_text(example.marked)} ({_text(example.document)})"
+                    for example in examples
                 )
             ]
         case Facts(facts):
             return [
-                "\n".join(f"- {_text(what)}: **{_text(value)}** {_text(word)}".rstrip() for what, value, word in facts)
+                "\n".join(
+                    f"- {_text(label)}: **{_text(value)}** {_text(word)}".rstrip() for label, value, word in facts
+                )
             ]
         case Fold(title, inner, _):
             return [f"### {_text(title)}", *_blocks(inner)]
@@ -76,7 +78,7 @@ def _picture(picture: Picture) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """One line as code: a signature has signs that would be read as marks."""
+    """One line as code: a signature has characters that would be read as markup."""
     return f"`{_line(text).replace('`', chr(39))}`"
 
 
@@ -85,5 +87,5 @@ def _line(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text on one line, its signs taken for signs."""
+    """Text on one line, with markup escaped."""
     return _SIGNS.sub(r"\\\1", _line(text)).replace("<", "&lt;").replace(">", "&gt;")

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 INK, SOFT, BAR = "#1f2933", "#7b8794", "#b4540a"
 STEP = 84
-"""Pixels of one rank, where there is room."""
+"""Pixels of one rank, if there is room."""
 LINE = 24
 """Pixels from one label to the next."""
 LEVEL = 11
 """Pixels from one bar to the next."""
 LETTER = 7.3
-"""Pixels of a letter at the size of labels, rather too many than too few."""
+"""Pixels of a letter at the size of labels, on the large side."""
 
 
 def rank_diagram(ranking: Ranking, *, test: str = "conover", title: str = "") -> str:
@@ -81,10 +81,10 @@ def _caption(ranking: Ranking, test: str) -> str:
         if test == "conover"
         else "Nemenyi"
     )
-    found = f"Friedman p = {ranking.p:.2g} over {ranking.corpora} corpora"
+    friedman = f"Friedman p = {ranking.p:.2g} over {ranking.corpora} corpora"
     if not ranking.significant:
-        return f"{found}: no difference between systems is shown"
-    return f"Average ranks, best left. {found}; bars join systems that do not differ ({by}, {ranking.alpha:g})"
+        return f"{friedman}: no difference between systems is shown"
+    return f"Average ranks, best left. {friedman}; bars join systems that do not differ ({by}, {ranking.alpha:g})"
 
 
 def _levels(ranking: Ranking, test: str) -> list[tuple[int, float, float]]:
@@ -119,9 +119,9 @@ def _path(steps: str) -> str:
 
 
 def _text(
-    x: float, y: float, said: str, *, size: float = 13, anchor: str = "start", fill: str = INK, weight: int = 400
+    x: float, y: float, content: str, *, size: float = 13, anchor: str = "start", fill: str = INK, weight: int = 400
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" '
-        f'fill="{fill}">{escape(said)}</text>'
+        f'fill="{fill}">{escape(content)}</text>'
     )

@@ -38,24 +38,26 @@ def make(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> tuple[Page, list[Contrast]]:
-    """The page of what is named by PATH or LABEL=PATH, and what was found of negative transfer.
+    """The page of everything named by PATH or LABEL=PATH, and the contrasts that show negative transfer.
 
-    `baselines` are scores (or runs) of models that learned a task alone. Raises `UsageError` for a path that is none of the known kinds, and
-    the error of its own kind (`ScoreError`, `TrainingError`, `BundleError`) for one that is broken.
+    `baselines` are scores (or runs) of models that learned a task alone. Raises `UsageError` for a path of unknown kind, and
+    the error of its own kind (`ScoreError`, `TrainingError`, `BundleError`) for a broken one.
     """
     if not arguments:
         raise UsageError("BX001", "nothing to report on", hint="name runs, scores, studies or bundles")
-    given = read(arguments)
-    found: list[Contrast] = []
+    inputs = read(arguments)
+    found_contrasts: list[Contrast] = []
     if baselines:
-        models = systems_of([argument for argument, _ in given.scores]) or _runs(given)
+        models = systems_of([argument for argument, _ in inputs.scores]) or _runs(inputs)
         if not models:
             raise UsageError(
                 "BX001", "cannot compare with baselines: no scores were given", hint="also name scores or runs"
             )
         alone = systems_of(baselines)
-        found = contrasts(models, alone, samples=samples, seed=seed, alpha=alpha)
-    return report(given, found=found, title=title, examples=examples, samples=samples, seed=seed, alpha=alpha), found
+        found_contrasts = contrasts(models, alone, samples=samples, seed=seed, alpha=alpha)
+    return report(
+        inputs, found=found_contrasts, title=title, examples=examples, samples=samples, seed=seed, alpha=alpha
+    ), found_contrasts
 
 
 def report(
@@ -68,8 +70,8 @@ def report(
     seed: int = 0,
     alpha: float = 0.05,
 ) -> Page:
-    """The page: a section for each thing that there is something to say about."""
-    scored = [one for _, one in given.scores]
+    """The page: one section for each subject that the inputs cover."""
+    scored = [scores for _, scores in given.scores]
     systems = systems_of([argument for argument, _ in given.scores])
 
     def compared(these: Sequence[ComparedSystem], heading: str, anchor: str) -> Section | None:
@@ -91,7 +93,7 @@ def report(
     names = _names(given)
     return Page(
         title or f"Report: {', '.join(names[:3])}{' and others' if len(names) > 3 else ''}",
-        f"Made by Biomux {__version__} from {_and(_parts(given))}. Figures are percent where nothing else is said.",
+        f"Made by Biomux {__version__} from {_and(_parts(given))}. Figures are in percent unless stated otherwise.",
         tuple(section for section in sections if section is not None),
         "report.html needs no other file and no script; report.md and its figures say the same.",
     )
@@ -102,7 +104,7 @@ FILES = ("report.html", "report.md", f"{FIGURES}/*.svg")
 
 
 def write(page: Page, folder: Path) -> None:
-    """Write report.html (whole in itself), report.md and figures/*.svg."""
+    """Write report.html (which needs no other file), report.md and figures/*.svg."""
     (folder / "report.html").write_text(html(page), encoding="utf-8", errors="backslashreplace")
     (folder / "report.md").write_text(markdown(page), encoding="utf-8", errors="backslashreplace")
     pictures = page.pictures()
@@ -113,27 +115,27 @@ def write(page: Page, folder: Path) -> None:
         path.write_text(picture.svg, encoding="utf-8", errors="backslashreplace")
 
 
-def _runs(given: Given) -> list[ComparedSystem]:
-    return [ComparedSystem(run.name, (run.scores,)) for run in given.runs if run.scores is not None]
+def _runs(inputs: Given) -> list[ComparedSystem]:
+    return [ComparedSystem(run.name, (run.scores,)) for run in inputs.runs if run.scores is not None]
 
 
-def _names(given: Given) -> list[str]:
-    found = [
-        *(one.system for _, one in given.scores),
-        *(one.name for part in (given.runs, given.studies, given.bundles, given.benches) for one in part),
+def _names(inputs: Given) -> list[str]:
+    names = [
+        *(item.system for _, item in inputs.scores),
+        *(item.name for part in (inputs.runs, inputs.studies, inputs.bundles, inputs.benches) for item in part),
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
-def _parts(given: Given) -> list[str]:
+def _parts(inputs: Given) -> list[str]:
     kinds = (
-        (len(given.scores), "folder of scores", "folders of scores"),
-        (len(given.runs), "run", "runs"),
-        (len(given.studies), "study", "studies"),
-        (len(given.bundles), "bundle", "bundles"),
-        (len(given.benches), "measurement", "measurements"),
+        (len(inputs.scores), "folder of scores", "folders of scores"),
+        (len(inputs.runs), "run", "runs"),
+        (len(inputs.studies), "study", "studies"),
+        (len(inputs.bundles), "bundle", "bundles"),
+        (len(inputs.benches), "measurement", "measurements"),
     )
-    return [f"{number} {one if number == 1 else several}" for number, one, several in kinds if number]
+    return [f"{number} {singular if number == 1 else plural}" for number, singular, plural in kinds if number]
 
 
 def _and(parts: Sequence[str]) -> str:

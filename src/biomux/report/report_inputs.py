@@ -1,6 +1,6 @@
-"""What a report is made of: folders and files that other commands left behind, each known by what it holds.
+"""The inputs of a report: folders and files that other commands wrote, each recognised by what it contains.
 
-| what | made by | known by |
+| input | made by | recognised by |
 |---|---|---|
 | run | `biomux train`, `biomux pretrain` | recipe.yaml, pretraining.yaml |
 | scores | `biomux evaluate -o`, `biomux score -o` | scores.json |
@@ -36,7 +36,7 @@ SIGNS: tuple[tuple[str, Kind], ...] = (
     ("manifest.json", "bundle"),
     ("scores.json", "scores"),
 )
-"""The file that tells what a folder is, in the order of looking."""
+"""The file by which each kind of folder is recognised, in the order they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ReportRun:
 
 @dataclass(frozen=True, slots=True)
 class ReportBundle:
-    """A bundle's folder and its manifest. It is described, not loaded: nothing of it is run."""
+    """A bundle's folder and its manifest. It is described, not loaded: nothing in it is run."""
 
     name: str
     folder: Path
@@ -62,7 +62,7 @@ class ReportBundle:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What `biomux bench --json` said."""
+    """What `biomux bench --json` wrote."""
 
     name: str
     found: Mapping[str, Any]
@@ -89,40 +89,40 @@ class Given:
 
 
 def read(arguments: Sequence[str]) -> Given:
-    """Read PATH or LABEL=PATH of any kind; one that is none of them is refused."""
+    """Read PATH or LABEL=PATH of any kind; anything else is refused."""
     from biomux.engine.load import find
 
-    given = Given()
+    inputs = Given()
     for argument in arguments:
         label, path = argument_of(argument)
         name = label or Path(path).resolve().name
-        # The folder of a run that added a head stands for its bundle, here as wherever a model is named.
+        # As wherever a model is named, the folder of a run that added a head means its bundle.
         place = find(path) if Path(path).is_dir() else Path(path)
         kind = kind_of(place)
         if kind == "run":
-            given.runs.append(read_run(place, name=name))
+            inputs.runs.append(read_run(place, name=name))
         elif kind == "scores":
-            given.scores.append((argument, score_folder.read(place, system=label or None)))
+            inputs.scores.append((argument, score_folder.read(place, system=label or None)))
         elif kind == "bundle":
-            found = _object(place / "manifest.json", BundleError("BX502", "cannot read the manifest"))
-            if found.get("format") != "biomux-bundle":
+            content = _object(place / "manifest.json", BundleError("BX502", "cannot read the manifest"))
+            if content.get("format") != "biomux-bundle":
                 raise BundleError(
                     "BX502", "not a bundle", where=str(place), hint="name a folder that `biomux export` made"
                 )
-            given.bundles.append(ReportBundle(name, place, found))
+            inputs.bundles.append(ReportBundle(name, place, content))
         elif kind == "study":
-            given.studies.append(_study(place, label))
+            inputs.studies.append(_study(place, label))
         else:
-            found = _object(place, UsageError("BX001", "the file is not what `biomux bench --json` writes"))
-            if not isinstance(found.get("throughput"), dict):
+            content = _object(place, UsageError("BX001", "the file is not what `biomux bench --json` writes"))
+            if not isinstance(content.get("throughput"), dict):
                 raise UsageError(
                     "BX001",
                     "the file is not what `biomux bench --json` writes",
                     where=str(place),
                     hint="measure with: biomux bench BUNDLE --json > bench.json",
                 )
-            given.benches.append(Bench(label or place.stem, found))
-    return given
+            inputs.benches.append(Bench(label or place.stem, content))
+    return inputs
 
 
 def kind_of(place: Path) -> Kind:
@@ -145,26 +145,26 @@ def kind_of(place: Path) -> Kind:
 def read_run(folder: Path, *, name: str) -> ReportRun:
     """A run, finished or not."""
     run = RunFolder(folder)
-    scored = (folder / SCORES).is_file() and not run.pretraining  # a perplexity is no score of documents
+    scored = (folder / SCORES).is_file() and not run.pretraining  # a perplexity is not a score of documents
     scores = score_folder.read(folder, system=name) if scored else None
     return ReportRun(name, folder, run.recipe_mapping, history(run.events()), scores, run.machine)
 
 
 def _study(folder: Path, label: str) -> ReportStudy:
     manifest = _object(folder / "study.json", ScoreError("BX705", "cannot read the study's manifest"))
-    found = None
+    content = None
     if (folder / "report.json").is_file():
-        found = _object(folder / "report.json", ScoreError("BX705", "cannot read the study's report"))
+        content = _object(folder / "report.json", ScoreError("BX705", "cannot read the study's report"))
     described = manifest.get("study")
-    said = described.get("name") if isinstance(described, dict) else None
-    return ReportStudy(label or str(said or folder.resolve().name), folder, found)
+    name = described.get("name") if isinstance(described, dict) else None
+    return ReportStudy(label or str(name or folder.resolve().name), folder, content)
 
 
 def _object(path: Path, refused: UsageError | BundleError | ScoreError) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise type(refused)(refused.code, refused.message, where=str(path), hint="make it again")
-    return found
+    return content

@@ -26,14 +26,14 @@ def training(given: Given) -> Section | None:
     blocks: list[Block] = []
     several = {run.name: run.history.means for run in given.runs if run.history.means}
     if len(several) > 1:
-        said = "; ".join(f"{name} ends at {points[-1][1]:.2f}" for name, points in several.items())
+        last_values = "; ".join(f"{name} ends at {points[-1][1]:.2f}" for name, points in several.items())
         svg = charts.curves(
             several,
-            alt=f"Mean development score by update: {said}.",
+            alt=f"Mean development score by update: {last_values}.",
             across="updates",
             up="mean development score, percent",
         )
-        blocks.append(Picture("development", svg, said, "Mean development score over tasks, of all runs."))
+        blocks.append(Picture("development", svg, last_values, "Mean development score over tasks, of all runs."))
     for place, run in enumerate(given.runs):
         inner = list(_run(run, f"run{place + 1}"))
         blocks.append(Fold(f"{run.name}: {_about(run)}", tuple(inner), open=len(given.runs) <= 2))
@@ -49,8 +49,8 @@ def _run(run: ReportRun, name: str) -> Iterator[Block]:
         points = "; ".join(f"{value:.2f} after {step:,.0f} updates" for step, value in history.means)
         yield Prose(f"Mean development score over tasks: {points}.")
     if guesses := history.perplexities:
-        said = "; ".join(f"{value:.2f} after {step:,.0f} updates" for step, value in guesses)
-        yield Prose(f"Perplexity of held-out text: {said}.")
+        values = "; ".join(f"{value:.2f} after {step:,.0f} updates" for step, value in guesses)
+        yield Prose(f"Perplexity of held-out text: {values}.")
         if len(guesses) > 1:
             alt = f"Held-out perplexity: from {guesses[0][1]:.2f} to {guesses[-1][1]:.2f}."
             svg = charts.curve(guesses, title="perplexity", alt=alt, marks=True, logarithmic=True)
@@ -59,14 +59,14 @@ def _run(run: ReportRun, name: str) -> Iterator[Block]:
         yield Prose("The journal holds no losses.")
         return
     yield Prose(
-        "Loss of each task against updates, on a logarithmic scale of its own; the figure is where it ends. Points are means of neighbouring "
+        "Loss of each task against updates, each on its own logarithmic scale; the figure is its last value. Points are means of neighbouring "
         "entries of the journal.",
         note=True,
     )
     yield Gallery(tuple(_losses(run, name)))
     curves = {task: points for task, points in history.scores.items() if len(points) > 1}
     if curves:
-        yield Prose("Development score of each task in percent, each on a scale of its own.", note=True)
+        yield Prose("Development score of each task in percent, each on its own scale.", note=True)
         pictures = (
             Picture(
                 f"{name}-score-{place + 1}",
@@ -99,9 +99,9 @@ def _losses(run: ReportRun, name: str) -> Iterator[Picture]:
 def _about(run: ReportRun) -> str:
     tasks = run.recipe.get("tasks")
     number = len(tasks) if isinstance(tasks, dict) else 0
-    what = f"{number} {'task' if number == 1 else 'tasks'}" if tasks is not None else "pre-training"
+    kind = f"{number} {'task' if number == 1 else 'tasks'}" if tasks is not None else "pre-training"
     share = f", {run.history.step:,} of {run.history.steps:,} updates" if run.history.steps else ""
-    return f"{what}, {run.history.state}{share}"
+    return f"{kind}, {run.history.state}{share}"
 
 
 def _facts(run: ReportRun) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -124,7 +124,7 @@ def _facts(run: ReportRun) -> tuple[list[str], list[tuple[str, ...]]]:
         ("tokens read", f"{history.tokens:,}" if history.tokens else ""),
         (
             "training time",
-            f"{time_taken(history.seconds)}, begun {history.begun} times"
+            f"{time_taken(history.seconds)}, started {history.begun} times"
             if history.begun > 1
             else time_taken(history.seconds)
             if history.seconds
@@ -144,14 +144,14 @@ def _named(part: Any, key: str) -> str:
 
 def cost(given: Given) -> Section | None:
     """What the models cost."""
-    found = costs(given)
-    if not found:
+    rows = costs(given)
+    if not rows:
         return None
     blocks: tuple[Block, ...] = (
-        grid("", cost_table(found)),
+        grid("", cost_table(rows)),
         Prose(
-            "Parameters and sizes are those of the files given. Training time is the time of updates, without scoring. Words a second, latency "
-            "(median, one text at a time) and memory come from biomux bench --json where its output is given; they hold for that machine.",
+            "Parameters and sizes are those of the files given. Training time is the time of updates, without scoring. Words per second, latency "
+            "(median, one text at a time) and memory come from biomux bench --json if its output is given; they hold for that machine.",
             note=True,
         ),
     )
@@ -159,7 +159,7 @@ def cost(given: Given) -> Section | None:
 
 
 def studies(given: Given) -> list[Section]:
-    """A section a study: what its own page says, with its drawings."""
+    """One section per study: the content of its own page, with its drawings."""
     return [_study(study, f"study{place + 1}") for place, study in enumerate(given.studies)]
 
 
@@ -174,23 +174,25 @@ def _study(study: ReportStudy, name: str) -> Section:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ScoreError(
             "BX705",
-            f"the study's report cannot be read: {type(error).__name__} {error}",
+            f"cannot read the study's report: {type(error).__name__} {error}",
             where=str(study.folder / "report.json"),
             hint="make it again with the command that made the study",
         ) from None
-    folds = tuple(Fold(one.title, _renamed(one.blocks, name), open=True) for one in page.sections)
+    folds = tuple(Fold(section.title, _renamed(section.blocks, name), open=True) for section in page.sections)
     return Section(title, name, (*([Prose(page.about)] if page.about else []), *folds, Prose(page.foot, note=True)))
 
 
 def _renamed(blocks: tuple[Block, ...], name: str) -> tuple[Block, ...]:
-    """The blocks, their drawings under names that no other part of the page has."""
-    made: list[Block] = []
+    """The blocks, with drawings renamed so that no other part of the page has the same names."""
+    renamed: list[Block] = []
     for block in blocks:
         if isinstance(block, Picture):
             block = replace(block, name=f"{name}-{block.name}")
         elif isinstance(block, Gallery):
-            block = replace(block, pictures=tuple(replace(one, name=f"{name}-{one.name}") for one in block.pictures))
+            block = replace(
+                block, pictures=tuple(replace(picture, name=f"{name}-{picture.name}") for picture in block.pictures)
+            )
         elif isinstance(block, Fold):
             block = replace(block, blocks=_renamed(block.blocks, name))
-        made.append(block)
-    return tuple(made)
+        renamed.append(block)
+    return tuple(renamed)

@@ -1,4 +1,4 @@
-"""Sections of a report that come from scores: figures at a glance, beside the papers', per type, mistakes, trust, comparisons, alarms."""
+"""Sections of a report that come from scores: figures at a glance, compared with the papers', per type, mistakes, calibration, comparisons, alarms."""
 
 from __future__ import annotations
 
@@ -60,29 +60,31 @@ METRIC_NAMES = {
 def glance(scored: Sequence[ScoreFolder], found: Sequence[Contrast]) -> Section:
     """What to see first: how much was scored, the mean, alarms, and a drawing of all corpora."""
     facts: list[tuple[str, str, str]] = []
-    for one in scored:
-        own = [column for column in one.columns.values() if not column.get("cross")]
-        values = [figure_of(column) for column in own if "spans" in column]
+    for system_scores in scored:
+        own_columns = [column for column in system_scores.columns.values() if not column.get("cross")]
+        values = [figure_of(column) for column in own_columns if "spans" in column]
         if values:
             mean = 100 * sum(values) / len(values)
             facts.append(
                 (
-                    one.system,
+                    system_scores.system,
                     f"{mean:.2f}",
                     f"mean strict F1 of {len(values)} corpora" if len(values) > 1 else "strict F1",
                 )
             )
     documents = {
-        column.get("checksum", name): column.get("documents") for one in scored for name, column in one.columns.items()
+        column.get("checksum", name): column.get("documents")
+        for system_scores in scored
+        for name, column in system_scores.columns.items()
     }
     total = sum(number for number in documents.values() if isinstance(number, int))
     if total:
-        facts.append(("scored", f"{total:,}", "documents, each of a corpus once"))
+        facts.append(("scored", f"{total:,}", "documents, each counted once"))
     if found:
-        alarms = sum(one.alarm for one in found)
+        alarms = sum(contrast.alarm for contrast in found)
         facts.append(("negative transfer", str(alarms), f"of {_many(len(found), 'comparison', 'comparisons')}"))
     blocks: list[Block] = [Facts(tuple(facts))] if facts else []
-    blocks += [Notice(one.sentence()) for one in found if one.alarm]
+    blocks += [Notice(contrast.sentence()) for contrast in found if contrast.alarm]
     if picture := _dots(scored):
         blocks += [picture]
     return Section("At a glance", "glance", tuple(blocks))
@@ -90,31 +92,39 @@ def glance(scored: Sequence[ScoreFolder], found: Sequence[Contrast]) -> Section:
 
 def _dots(scored: Sequence[ScoreFolder]) -> Picture | None:
     rows: dict[str, dict[str, charts.Dot]] = {}
-    for one in scored:
-        for name, column in one.columns.items():
+    for system_scores in scored:
+        for name, column in system_scores.columns.items():
             if "spans" in column and not column.get("cross"):
                 micro = column["spans"]["matchings"]["strict"]["micro"]
                 error = micro.get("f1_error")
                 dot = charts.Dot(100 * micro["f1"], 100 * error if error is not None and error == error else 0.0)
-                rows.setdefault(name, {})[one.system] = dot
+                rows.setdefault(name, {})[system_scores.system] = dot
     if not rows:
         return None
     names = {
-        name: str(column["corpus"]) for one in scored for name, column in one.columns.items() if comparable(column)
+        name: str(column["corpus"])
+        for system_scores in scored
+        for name, column in system_scores.columns.items()
+        if comparable(column)
     }
-    found = beside(
-        [figure for one in scored for figure in ours(one.system, one.columns.values()) if figure.metric == "f1-strict"]
+    tables_beside = beside(
+        [
+            figure
+            for system_scores in scored
+            for figure in ours(system_scores.system, system_scores.columns.values())
+            if figure.metric == "f1-strict"
+        ]
     )
     ranges: dict[str, tuple[float, float]] = {}
     for name, corpus in names.items():
-        pairs = [table.ranges[corpus] for table in found if corpus in table.ranges]
+        pairs = [table.ranges[corpus] for table in tables_beside if corpus in table.ranges]
         if pairs and name in rows:
             ranges[name] = (min(low for low, _ in pairs), max(high for _, high in pairs))
     order = sorted(rows, key=lambda name: -max(dot.value for dot in rows[name].values()))
-    said = "; ".join(
+    values = "; ".join(
         f"{name}: " + ", ".join(f"{system} {dot.value:.1f}" for system, dot in rows[name].items()) for name in order
     )
-    svg = charts.dot_plot({name: rows[name] for name in order}, ranges=ranges, alt=f"Strict F1 by corpus. {said}.")
+    svg = charts.dot_plot({name: rows[name] for name in order}, ranges=ranges, alt=f"Strict F1 by corpus. {values}.")
     caption = "Strict micro-F1 in percent; lines are two standard errors over documents to both sides. " + (
         "Grey bars: what the papers published for the same test part by the same definition, from the median of their systems to the highest; other encoders, other training data (see below)."
         if ranges
@@ -127,9 +137,9 @@ def alarms(found: Sequence[Contrast]) -> Section | None:
     """Models of many tasks against those that learned a task alone."""
     if not found:
         return None
-    hurt = [one for one in found if one.alarm]
-    untested = [one for one in found if one.p is None]
-    blocks: list[Block] = []  # alarms themselves stand at the top of the page
+    hurt = [contrast for contrast in found if contrast.alarm]
+    untested = [contrast for contrast in found if contrast.p is None]
+    blocks: list[Block] = []  # the alarms themselves are at the top of the page
     if not hurt:
         blocks.append(Notice("No task is significantly below its single-task baseline.", fine=True))
     if untested:
@@ -144,35 +154,37 @@ def alarms(found: Sequence[Contrast]) -> Section | None:
 
 def papers(scored: Sequence[ScoreFolder]) -> Section | None:
     """Our figures beside published ones."""
-    found = beside([figure for one in scored for figure in ours(one.system, one.columns.values())])
-    if not found:
+    tables_beside = beside(
+        [figure for system_scores in scored for figure in ours(system_scores.system, system_scores.columns.values())]
+    )
+    if not tables_beside:
         return None
     blocks: list[Block] = [
         Prose(
-            "Published figures stand as printed, in percent. Only the same corpus, its test part and the same definition of the score are set "
+            "Published figures are as printed, in percent. Only figures of the same corpus, its test part and the same definition of the score are set "
             "side by side; encoders and training data differ, so a difference here is not a finding about a method. ± is our standard error over "
             "documents.",
             note=True,
         )
     ]
-    for one in found:
-        title = f"Paper {one.paper}, {'table' if len(one.tables) == 1 else 'tables'} {_and(one.tables)}: {METRIC_NAMES.get(one.metric, one.metric)}"
+    for table in tables_beside:
+        title = f"Paper {table.paper}, {'table' if len(table.tables) == 1 else 'tables'} {_and(table.tables)}: {METRIC_NAMES.get(table.metric, table.metric)}"
         blocks += [
             Fold(
                 title,
                 (
-                    Prose(SOURCES[one.paper] + "."),
-                    Grid("", one.columns, one.rows),
-                    Prose(f"What differs: {DIFFERS[one.paper]}", note=True),
+                    Prose(SOURCES[table.paper] + "."),
+                    Grid("", table.columns, table.rows),
+                    Prose(f"What differs: {DIFFERS[table.paper]}", note=True),
                 ),
-                open=len(found) < 4,
+                open=len(tables_beside) < 4,
             )
         ]
-    left = sorted({name for system in scored for name, column in system.columns.items() if not comparable(column)})
-    if left:
+    left_out = sorted({name for system in scored for name, column in system.columns.items() if not comparable(column)})
+    if left_out:
         blocks.append(
             Prose(
-                f"Not set beside anything (cross-corpus, not the whole test part, or a view): {', '.join(left)}.",
+                f"Not set beside anything (cross-corpus, not the whole test part, or a view): {', '.join(left_out)}.",
                 note=True,
             )
         )
@@ -180,17 +192,19 @@ def papers(scored: Sequence[ScoreFolder]) -> Section | None:
 
 
 def scores(scored: Sequence[ScoreFolder]) -> list[Section]:
-    """All tables of all columns, with signatures."""
-    made = []
-    for place, one in enumerate(scored):
-        columns = list(one.columns.values())
+    """All tables of all columns, with their signatures."""
+    sections = []
+    for place, system in enumerate(scored):
+        columns = list(system.columns.values())
         blocks: list[Block] = []
         spans = [column for column in columns if "spans" in column]
         if len(spans) > 1 and all("signature" in column for column in spans):
             below = common_signature([column["signature"] for column in spans])
-            own = sum(not column.get("cross") for column in spans)
+            trained_on = sum(not column.get("cross") for column in spans)
             blocks.append(
-                grid("All columns", _figures_first(score_tables.summary(spans)), below=below, strong=int(own > 1))
+                grid(
+                    "All columns", _figures_first(score_tables.summary(spans)), below=below, strong=int(trained_on > 1)
+                )
             )
             blocks.append(
                 Prose(
@@ -200,17 +214,17 @@ def scores(scored: Sequence[ScoreFolder]) -> list[Section]:
                     note=True,
                 )
             )
-        others = [column for column in columns if "main" in column]
-        if len(others) > 1:
-            below = common_signature([column["signature"] for column in others])
-            blocks.append(grid("Heads that do not tag", score_tables.main_table(others), below=below))
+        untagged = [column for column in columns if "main" in column]
+        if len(untagged) > 1:
+            below = common_signature([column["signature"] for column in untagged])
+            blocks.append(grid("Heads that do not tag", score_tables.main_table(untagged), below=below))
         blocks += [_column(column, open=len(columns) < 3) for column in columns]
-        made.append(Section(f"Scores: {one.system}", f"scores{place + 1}", tuple(blocks)))
-    return made
+        sections.append(Section(f"Scores: {system.system}", f"scores{place + 1}", tuple(blocks)))
+    return sections
 
 
 def _figures_first(table: score_tables.Table) -> score_tables.Table:
-    """The summary with split, heads and documents behind the figures: on a narrow page they are what can wait."""
+    """The summary with split, heads and documents behind the figures: on a narrow page they matter less."""
     columns, rows = table
     return [columns[0], *columns[4:], *columns[1:4]], [(row[0], *row[4:], *row[1:4]) for row in rows]
 
@@ -226,34 +240,34 @@ def _column(column: Mapping[str, Any], *, open: bool) -> Fold:
 
 def _headline(column: Mapping[str, Any]) -> str:
     if "spans" in column:
-        said = f"strict F1 {score_tables.with_error(column['spans']['matchings']['strict']['micro'])}"
+        headline = f"strict F1 {score_tables.with_error(column['spans']['matchings']['strict']['micro'])}"
     elif "main" in column:
-        said = " ".join(score_tables.main_figure(column))
+        headline = " ".join(score_tables.main_figure(column))
         if candidates := column.get("relations", {}).get("matchings", {}).get("candidates"):
-            said += f", on candidate pairs {score_tables.with_error(candidates['micro'])}"
+            headline += f", on candidate pairs {score_tables.with_error(candidates['micro'])}"
     else:
         kind = next((kind for kind in ("labels", "relations", "numbers", "answers") if kind in column), "scores")
         value = figure_of(column)
         names = {"labels": "micro-F1", "relations": "micro-F1", "numbers": "Pearson", "answers": "token F1"}
         name = names.get(kind, kind)
-        said = f"{name} {100 * value:.2f}"
-    return said + (", cross-corpus" if column.get("cross") else "")
+        headline = f"{name} {100 * value:.2f}"
+    return headline + (", cross-corpus" if column.get("cross") else "")
 
 
 def mistakes(scored: Sequence[ScoreFolder], *, examples: int = 2) -> list[Section]:
     """Classes of mistakes by column, and examples in their text."""
-    made = []
-    for place, one in enumerate(scored):
-        found = [
+    sections = []
+    for place, system_scores in enumerate(scored):
+        by_column = [
             (name, column["spans"]["mistakes"])
-            for name, column in one.columns.items()
+            for name, column in system_scores.columns.items()
             if "mistakes" in column.get("spans", {})
         ]
-        if not found:
+        if not by_column:
             continue
         rows = []
-        for name, each in found:
-            numbers = [each["kinds"].get(kind, 0) for kind in KINDS]
+        for name, column_mistakes in by_column:
+            numbers = [column_mistakes["kinds"].get(kind, 0) for kind in KINDS]
             rows.append((name, f"{sum(numbers):,}", *(f"{number:,}" for number in numbers)))
         blocks: list[Block] = [
             grid("Wrong mentions, by class", (["corpus", "all", *KINDS], rows)),
@@ -266,43 +280,47 @@ def mistakes(scored: Sequence[ScoreFolder], *, examples: int = 2) -> list[Sectio
         if examples:
             blocks.append(
                 Prose(
-                    "Examples were drawn at random from each class. In the text, a background marks what the corpus has, a line below marks what the system says; in Markdown these are [ ] and { }.",
+                    "Examples were drawn at random from each class. In the text, a background marks what the corpus has, an underline what the system found; in Markdown these are [ ] and { }.",
                     note=True,
                 )
             )
-            for name, each in found:
-                shown = tuple(_excerpts(each, examples))
+            for name, column_mistakes in by_column:
+                shown = tuple(_excerpts(column_mistakes, examples))
                 if shown:
-                    blocks.append(Fold(f"Examples: {name}", (Excerpts(shown),), open=len(found) == 1))
-        made.append(
-            Section(f"Mistakes: {one.system}" if len(scored) > 1 else "Mistakes", f"mistakes{place + 1}", tuple(blocks))
+                    blocks.append(Fold(f"Examples: {name}", (Excerpts(shown),), open=len(by_column) == 1))
+        sections.append(
+            Section(
+                f"Mistakes: {system_scores.system}" if len(scored) > 1 else "Mistakes",
+                f"mistakes{place + 1}",
+                tuple(blocks),
+            )
         )
-    return made
+    return sections
 
 
-def _excerpts(found: Mapping[str, Any], most: int) -> Iterator[Excerpt]:
+def _excerpts(column_mistakes: Mapping[str, Any], most: int) -> Iterator[Excerpt]:
     shown: dict[str, int] = {}
-    for one in found["examples"]:
-        shown[one["kind"]] = shown.get(one["kind"], 0) + 1
-        if shown[one["kind"]] <= most:
-            types = f"{score_tables.types_of(one['gold'])} → {score_tables.types_of(one['predicted'])}"
-            shown_text, (before, after) = pieces(one), _cut(one)
+    for mistake in column_mistakes["examples"]:
+        shown[mistake["kind"]] = shown.get(mistake["kind"], 0) + 1
+        if shown[mistake["kind"]] <= most:
+            types = f"{score_tables.types_of(mistake['gold'])} → {score_tables.types_of(mistake['predicted'])}"
+            shown_text, (before, after) = pieces(mistake), _cut(mistake)
             text = [("…", False, False)] * before + shown_text + [("…", False, False)] * after
-            marked = "…" * before + score_tables.marked(one) + "…" * after
-            yield Excerpt(one["kind"], types, tuple(text), marked, str(one["document"]))
+            marked = "…" * before + score_tables.marked(mistake) + "…" * after
+            yield Excerpt(mistake["kind"], types, tuple(text), marked, str(mistake["document"]))
 
 
 def _cut(mistake: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether the text goes on before and after the context."""
+    """Whether the text continues before and after the context."""
     ends = [end for side in ("gold", "predicted") for span in mistake[side] for _, end in span["ranges"]]
     return mistake["offset"] > 0, mistake["offset"] + len(mistake["context"]) - max(ends, default=0) >= MARGIN
 
 
 def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:
-    """The context cut where marks begin or end: each piece with whether gold and whether the system has it.
+    """The context cut where marks begin or end: each piece with whether it is in a gold mention and whether in a predicted one.
 
-    >>> one = {"context": "old heart failure", "offset": 10, "gold": [{"ranges": [[14, 27]]}], "predicted": [{"ranges": [[20, 27]]}]}
-    >>> pieces(one)
+    >>> mistake = {"context": "old heart failure", "offset": 10, "gold": [{"ranges": [[14, 27]]}], "predicted": [{"ranges": [[20, 27]]}]}
+    >>> pieces(mistake)
     [('old ', False, False), ('heart ', True, False), ('failure', True, True)]
     """
     text, offset = str(mistake["context"]), int(mistake["offset"])
@@ -311,7 +329,7 @@ def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:
         for side in ("gold", "predicted")
     }
     cuts = sorted(
-        {0, len(text), *(min(max(cut, 0), len(text)) for each in ranges.values() for pair in each for cut in pair)}
+        {0, len(text), *(min(max(cut, 0), len(text)) for spans in ranges.values() for pair in spans for cut in pair)}
     )
 
     def inside(side: str, place: int) -> bool:
@@ -321,29 +339,30 @@ def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:
 
 
 def trust(scored: Sequence[ScoreFolder]) -> list[Section]:
-    """Calibration: can the scores of mentions be trusted."""
-    made = []
-    for place, one in enumerate(scored):
-        found = [
+    """Calibration: whether the scores of mentions can be trusted."""
+    sections = []
+    for place, system_scores in enumerate(scored):
+        by_column = [
             (name, column["spans"]["confidence"])
-            for name, column in one.columns.items()
+            for name, column in system_scores.columns.items()
             if "confidence" in column.get("spans", {})
         ]
-        if not found:
+        if not by_column:
             continue
         rows = [
             (
                 name,
-                f"{each['number']:,}",
-                score_tables.percent(each["mean_score"]),
-                score_tables.percent(each["accuracy"]),
-                score_tables.figure(each["ece"], each["ece_error"]),
-                score_tables.figure(each["aurc"], each["aurc_error"]),
+                f"{confidence['number']:,}",
+                score_tables.percent(confidence["mean_score"]),
+                score_tables.percent(confidence["accuracy"]),
+                score_tables.figure(confidence["ece"], confidence["ece_error"]),
+                score_tables.figure(confidence["aurc"], confidence["aurc_error"]),
             )
-            for name, each in found
+            for name, confidence in by_column
         ]
         pictures = tuple(
-            _trust(name, each, f"trust{place + 1}-{number + 1}") for number, (name, each) in enumerate(found)
+            _trust(name, confidence, f"trust{place + 1}-{number + 1}")
+            for number, (name, confidence) in enumerate(by_column)
         )
         blocks: tuple[Block, ...] = (
             Prose(
@@ -358,37 +377,41 @@ def trust(scored: Sequence[ScoreFolder]) -> list[Section]:
                 (grid("Confidence, in percent", (["corpus", "mentions", "mean score", "right", "ECE", "AURC"], rows)),),
             ),
         )
-        made.append(
-            Section(f"Calibration: {one.system}" if len(scored) > 1 else "Calibration", f"trust{place + 1}", blocks)
+        sections.append(
+            Section(
+                f"Calibration: {system_scores.system}" if len(scored) > 1 else "Calibration",
+                f"trust{place + 1}",
+                blocks,
+            )
         )
-    return made
+    return sections
 
 
-def _trust(title: str, found: Mapping[str, Any], name: str) -> Picture:
-    bins = [(one["score"], one["right"], one["number"]) for one in found["bins"]]
-    figures = f"ECE {100 * found['ece']:.1f}", f"AURC {100 * found['aurc']:.1f}"
-    alt = f"{title}: {figures[0]} %, {figures[1]} %; mean score {score_tables.percent(found['mean_score'])}, right {score_tables.percent(found['accuracy'])}."
-    return Picture(name, charts.trust(bins, _risks(found), title=title, alt=alt, figures=figures), alt)
+def _trust(title: str, confidence: Mapping[str, Any], name: str) -> Picture:
+    bins = [(bin_["score"], bin_["right"], bin_["number"]) for bin_ in confidence["bins"]]
+    figures = f"ECE {100 * confidence['ece']:.1f}", f"AURC {100 * confidence['aurc']:.1f}"
+    alt = f"{title}: {figures[0]} %, {figures[1]} %; mean score {score_tables.percent(confidence['mean_score'])}, right {score_tables.percent(confidence['accuracy'])}."
+    return Picture(name, charts.trust(bins, _risks(confidence), title=title, alt=alt, figures=figures), alt)
 
 
-def _risks(found: Mapping[str, Any]) -> list[Point]:
-    """The curve of risk and coverage. Scores of earlier versions have none: then it goes through the bins, where it is exact."""
-    if found.get("risks"):
-        return [(float(kept), float(risk)) for kept, risk in found["risks"]]
-    total = sum(one["number"] for one in found["bins"]) or 1
-    kept = wrong = 0.0
-    made: list[Point] = []
-    for one in sorted(found["bins"], key=lambda one: -one["low"]):
-        kept += one["number"]
-        wrong += one["number"] * (1 - one["right"])
-        made.append((kept / total, wrong / kept))
-    return [(0.0, made[0][1]), *made] if made else []
+def _risks(confidence: Mapping[str, Any]) -> list[Point]:
+    """The curve of risk and coverage. Scores of earlier versions lack it: then it goes through the bins, where it is exact."""
+    if confidence.get("risks"):
+        return [(float(covered), float(risk)) for covered, risk in confidence["risks"]]
+    total = sum(bin_["number"] for bin_ in confidence["bins"]) or 1
+    covered = wrong = 0.0
+    points: list[Point] = []
+    for bin_ in sorted(confidence["bins"], key=lambda bin_: -bin_["low"]):
+        covered += bin_["number"]
+        wrong += bin_["number"] * (1 - bin_["right"])
+        points.append((covered / total, wrong / covered))
+    return [(0.0, points[0][1]), *points] if points else []
 
 
 def comparison(
     systems: Sequence[ComparedSystem], *, title: str, anchor: str, samples: int, seed: int, alpha: float
 ) -> Section | None:
-    """Several systems: values, tests by documents, and from three systems on two corpora on the rank diagram."""
+    """Several systems: values, tests by documents, and, for at least three systems on two corpora, the rank diagram."""
     if len(systems) < 2 and not any(len(system.seeds) > 1 for system in systems):
         return None
     try:
@@ -414,13 +437,13 @@ def comparison(
     if ranking := result.ranking:
         from biomux.report.rank_diagram import rank_diagram
 
-        said = f"Friedman: chi2 = {ranking.statistic:.2f}, p = {ranking.p:.2g}, {len(ranking.systems)} systems, {ranking.corpora} corpora."
+        friedman = f"Friedman: chi2 = {ranking.statistic:.2f}, p = {ranking.p:.2g}, {len(ranking.systems)} systems, {ranking.corpora} corpora."
         if not ranking.significant:
-            said += " No difference between the systems is shown: what follows means nothing."
+            friedman += " No difference between the systems is shown: the rest of this section means nothing."
         order = sorted(ranking.average_ranks.items(), key=lambda item: item[1])
         alt = "Average ranks: " + ", ".join(f"{name} {rank:.2f}" for name, rank in order)
         blocks += [
-            Prose(said),
+            Prose(friedman),
             Picture(f"{anchor}-ranks", rank_diagram(ranking, title="Average ranks"), alt, wide=True),
             Fold(
                 "Ranks and pairs",
@@ -434,8 +457,8 @@ def comparison(
     return Section(title, anchor, tuple(blocks))
 
 
-def _many(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
+def _many(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def _and(names: Sequence[str]) -> str:

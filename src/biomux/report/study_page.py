@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def page(found: Mapping[str, Any]) -> Page:
     """The page of a report.json of kind "study"."""
-    tasks = list(dict.fromkeys(one["task"] for one in found["values"]))
+    tasks = list(dict.fromkeys(value["task"] for value in found["values"]))
     sections = [section(found, task) for task in tasks]
-    alarms = tuple(Notice(f"{one}.") for one in found.get("alarms", ()))
+    alarms = tuple(Notice(f"{alarm}.") for alarm in found.get("alarms", ()))
     first = [Section("Negative transfer", "alarms", alarms)] if alarms else []
     return Page(found["name"], found["about"], (*first, *sections, *last_sections(found)), foot(found))
 
@@ -47,15 +47,15 @@ def section(found: Mapping[str, Any], task: str) -> Section:
             f"{_plain(task)}-curve", drawn(values, axis, f"{task}, {about['main']}"), f"Figures of {task} by system"
         ),
     ]
-    tests = [one for one in found["tests"] if one["task"] == task]
+    tests = [test for test in found["tests"] if test["task"] == task]
     if tests:
         blocks.append(
             Grid(
                 "against the first system, over documents",
                 ("point", "system", "difference", "interval", "p bootstrap", "p randomisation", "p Holm", ""),
                 tuple(
-                    (one["point"] or "all", f"{one['second']} − {one['first']}", *tested(one, found["alpha"]))
-                    for one in tests
+                    (test["point"] or "all", f"{test['second']} − {test['first']}", *tested(test, found["alpha"]))
+                    for test in tests
                 ),
             )
         )
@@ -63,37 +63,39 @@ def section(found: Mapping[str, Any], task: str) -> Section:
 
 
 def drawn(values: Mapping[str, Mapping[str, Sequence[float]]], axis: str, title: str) -> str:
-    """Curves where there is an axis, else a row a system."""
+    """Curves if there is an axis, else one row per system."""
     if len(values) > 1:
         return curves.curves(values, axis=axis, title=title)
     return curves.rows(next(iter(values.values())), title=title)
 
 
 def last_sections(found: Mapping[str, Any]) -> list[Section]:
-    """What the paper printed, what failed, and what must be known."""
-    made = []
+    """What the paper printed, what failed, and remarks."""
+    sections = []
     printed = published(paper=found["paper"], table=found["table"]) if found["paper"] and found["table"] else []
     corpora = {about["corpus"] for about in found["documents"].values()}
     rows = tuple(
-        (one.system, one.corpus, one.metric, f"{one.value:g}", one.note)
-        for one in printed
-        if one.corpus in corpora or (one.corpus in SUMMARIES and len(corpora) > 1)
+        (figure.system, figure.corpus, figure.metric, f"{figure.value:g}", figure.note)
+        for figure in printed
+        if figure.corpus in corpora or (figure.corpus in SUMMARIES and len(corpora) > 1)
     )
     if rows:
         note = Prose(
-            "Printed by the paper, on its own encoder, data and split: facts to stand beside ours, not measurements.",
+            "Printed by the paper, on its own encoder, data and split: facts to compare with ours, not measurements.",
             note=True,
         )
         title = f"Paper {found['paper']}, table {found['table']}"
-        made.append(
+        sections.append(
             Section(title, "published", (note, Grid("", ("system", "corpus", "metric", "value", "note"), rows)))
         )
     if found["failed"]:
-        told = tuple(Notice(f"{one['name']}: {one['error'] or 'not trained yet'}") for one in found["failed"])
-        made.append(Section("Members that are missing", "failed", told))
+        notices = tuple(
+            Notice(f"{member['name']}: {member['error'] or 'not trained yet'}") for member in found["failed"]
+        )
+        sections.append(Section("Members that are missing", "failed", notices))
     if found.get("remarks"):
-        made.append(Section("Remarks", "remarks", tuple(Prose(one) for one in found["remarks"])))
-    return made
+        sections.append(Section("Remarks", "remarks", tuple(Prose(remark) for remark in found["remarks"])))
+    return sections
 
 
 def foot(found: Mapping[str, Any]) -> str:
@@ -116,8 +118,8 @@ def said(values: Sequence[float]) -> str:
         return ""
     if len(values) == 1:
         return percent(values[0])
-    found = spread(values)
-    return f"{percent(found['mean'] or 0.0)} ±{100 * (found['sd'] or 0.0):.2f} ({', '.join(map(percent, values))})"
+    summary = spread(values)
+    return f"{percent(summary['mean'] or 0.0)} ±{100 * (summary['sd'] or 0.0):.2f} ({', '.join(map(percent, values))})"
 
 
 def tested(one: Mapping[str, Any], alpha: float) -> tuple[str, ...]:

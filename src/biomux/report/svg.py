@@ -11,11 +11,11 @@ GAIN, LOSS, NONE = "#0b6fa4", "#b4540a", "#8a949e"
 SERIES = ("#0b6fa4", "#b4540a", "#4a8f5b", "#7d4f9e", "#8a6d00", "#c2416b", "#1f2933", "#2b9aa8")
 """Colours of systems, in order."""
 LETTER = 0.56
-"""Width of a letter as a share of its size, rather too much than too little."""
+"""Width of a letter as a share of its size, on the large side."""
 
 
 def picture(width: float, height: float, parts: list[str], *, title: str, about: str) -> str:
-    """The whole picture. It shrinks with a narrow page, and says for those who cannot see it what it shows."""
+    """The whole picture. It shrinks with a narrow page, and describes what it shows for those who cannot see it."""
     w, h = math.ceil(width), math.ceil(height)
     return "\n".join(
         [
@@ -90,7 +90,7 @@ def mark(shape: int, x: float, y: float, r: float, *, fill: str) -> str:
 
 
 def broken(said: str, most: int) -> list[str]:
-    """Text in lines of at most so many letters, broken at blanks, hyphens and plus signs where there are any.
+    """Text in lines of at most `most` letters, broken at blanks, hyphens and plus signs if it has any.
 
     >>> broken("bc5cdr-chemical", 8)
     ['bc5cdr-', 'chemical']
@@ -100,7 +100,7 @@ def broken(said: str, most: int) -> list[str]:
         if lines[-1] and len(lines[-1]) + len(word.rstrip()) > most:
             lines.append("")
         lines[-1] += word
-    return [one.strip() for one in lines if one.strip()] or [""]
+    return [line_text.strip() for line_text in lines if line_text.strip()] or [""]
 
 
 def wide(said: str, size: float) -> float:

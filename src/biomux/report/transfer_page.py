@@ -49,11 +49,11 @@ def page(found: Mapping[str, Any]) -> Page:
 
 
 def map_section(found: Mapping[str, Any]) -> Section:
-    """The map of tasks, its method, and the distances that it is drawn from."""
+    """The map of tasks, its method, and the similarities that it is drawn from."""
     names = list(found["points"])
     points = {name: (float(x), float(y)) for name, (x, y) in found["points"].items()}
     drawing = pictures.task_map(points, kinds=found["kinds"], shares=found["shares"], title="Map of tasks")
-    rows = tuple((name, *(f"{found['similarity'][name][other]:.3f}" for other in names)) for name in names)
+    rows = tuple((name, *(f"{found['similarity'][name][partner]:.3f}" for partner in names)) for name in names)
     return Section(
         "Map of tasks",
         "map",
@@ -65,11 +65,11 @@ def map_section(found: Mapping[str, Any]) -> Section:
     )
 
 
-def _edges(found: Mapping[str, Any]) -> Grid:
+def _edges(report: Mapping[str, Any]) -> Grid:
     rows = []
-    for edge in found["edges"]:
+    for edge in report["edges"]:
         seeds = said_gains(edge)
-        figures = tested({**edge, "difference": edge["gain"]}, found["alpha"])[1:5] if "p_holm" in edge else ("",) * 4
+        figures = tested({**edge, "difference": edge["gain"]}, report["alpha"])[1:5] if "p_holm" in edge else ("",) * 4
         rows.append((f"{edge['source']} → {edge['target']}", seeds, *figures, edge["verdict"]))
     return Grid(
         "every edge, over documents",
@@ -80,21 +80,21 @@ def _edges(found: Mapping[str, Any]) -> Grid:
 
 def said_gains(edge: Mapping[str, Any]) -> str:
     """The mean gain in points, and that of each seed where there are several."""
-    each = list(edge["seeds"].values())
+    gains = list(edge["seeds"].values())
     mean = f"{100 * edge['gain']:+.2f}"
-    return mean if len(each) < 2 else f"{mean} ({', '.join(f'{100 * one:+.2f}' for one in each)})"
+    return mean if len(gains) < 2 else f"{mean} ({', '.join(f'{100 * gain:+.2f}' for gain in gains)})"
 
 
-def _singles(found: Mapping[str, Any]) -> Grid:
+def _singles(report: Mapping[str, Any]) -> Grid:
     rows = tuple(
         (
-            one["name"],
-            one["kind"],
-            one["corpus"],
-            f"{one['documents']:,}",
-            one["main"],
-            said(list(one["seeds"].values())),
+            task["name"],
+            task["kind"],
+            task["corpus"],
+            f"{task['documents']:,}",
+            task["main"],
+            said(list(task["seeds"].values())),
         )
-        for one in found["tasks"]
+        for task in report["tasks"]
     )
-    return Grid("", ("task", "kind", "corpus", f"documents of {found['split']}", "figure", "alone"), rows)
+    return Grid("", ("task", "kind", "corpus", f"documents of {report['split']}", "figure", "alone"), rows)

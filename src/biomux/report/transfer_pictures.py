@@ -1,6 +1,6 @@
 """Pictures of a transfer study: the directed graph, the heat map, the map of tasks. Blue helps, orange hurts, thin grey is no effect.
 
-Colour never says it alone: in the graph hurting is dashed, in the heat map every cell has its figure and a sign.
+Nothing is shown by colour alone: in the graph hurting is dashed, in the heat map every cell has its figure and a sign.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDTH = 520
-"""Narrow enough to be read on a telephone."""
+"""Narrow enough to be read on a phone."""
 COLOURS = {HELPS: svg.GAIN, HURTS: svg.LOSS}
 SIGNS = {HELPS: "▲", HURTS: "▼"}
 
@@ -36,7 +36,7 @@ def graph(tasks: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]
     }
     parts = [svg.text(12, 22, title, size=15, weight=600)]
     labels: list[str] = []
-    for edge in sorted(edges, key=lambda one: one["verdict"] in COLOURS):
+    for edge in sorted(edges, key=lambda arrow: arrow["verdict"] in COLOURS):
         drawn, label = _arrow(places[edge["source"]], places[edge["target"]], size, edge)
         parts += drawn
         labels += label
@@ -44,17 +44,26 @@ def graph(tasks: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]
     for name, (x, y) in places.items():
         lines = svg.broken(name, 11)
         parts.append(svg.circle(x, y, size, fill="#f3f5f7", ink=svg.INK, width=1.5))
-        for number, one in enumerate(lines):
+        for number, label_line in enumerate(lines):
             parts.append(
-                svg.text(x, y + 4.5 + 15 * (number - (len(lines) - 1) / 2), one, size=12.5, anchor="middle", weight=600)
+                svg.text(
+                    x,
+                    y + 4.5 + 15 * (number - (len(lines) - 1) / 2),
+                    label_line,
+                    size=12.5,
+                    anchor="middle",
+                    weight=600,
+                )
             )
     parts += _legend(12, height - 14)
-    said = "; ".join(f"{one['source']} → {one['target']}: {one['verdict']} ({100 * one['gain']:+.2f})" for one in edges)
-    return svg.picture(WIDTH, height, parts, title=title, about=said)
+    description = "; ".join(
+        f"{edge['source']} → {edge['target']}: {edge['verdict']} ({100 * edge['gain']:+.2f})" for edge in edges
+    )
+    return svg.picture(WIDTH, height, parts, title=title, about=description)
 
 
 def heat_map(tasks: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]], *, title: str) -> str:
-    """A row a task, a column the task beside it: the gain in points. The diagonal has the task's figure alone."""
+    """One row per task, one column per task trained with it: the gain in points. The diagonal has the task's figure alone."""
     names = [str(task["name"]) for task in tasks]
     left = min(150.0, 16 + max(svg.wide(line, 12.5) for name in names for line in svg.broken(name, 14)))
     cell = max(46.0, min(92.0, (WIDTH - left - 8) / len(names)))
@@ -65,18 +74,18 @@ def heat_map(tasks: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, An
     parts = [svg.text(12, 22, title, size=15, weight=600), svg.text(left, 44, "trained with", size=12, fill=svg.SOFT)]
     for column, source in enumerate(names):
         lines = svg.broken(source, max(6, int(cell / 7)))
-        for number, one in enumerate(lines):
+        for number, label_line in enumerate(lines):
             y = head - 8 - 15 * (len(lines) - 1 - number)
-            parts.append(svg.text(left + cell * (column + 0.5), y, one, size=12, anchor="middle"))
+            parts.append(svg.text(left + cell * (column + 0.5), y, label_line, size=12, anchor="middle"))
     for row, task in enumerate(tasks):
         y = head + cell * 0.72 * row
         lines = svg.broken(names[row], 14)
-        for number, one in enumerate(lines):
+        for number, label_line in enumerate(lines):
             parts.append(
                 svg.text(
                     left - 8,
                     y + cell * 0.36 + 4 + 15 * (number - (len(lines) - 1) / 2),
-                    one,
+                    label_line,
                     size=12.5,
                     anchor="end",
                     weight=600,
@@ -122,18 +131,18 @@ def heat_map(tasks: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, An
             12, height - 13, "column's task; a sign where the tests say that it is not chance.", size=12, fill=svg.SOFT
         )
     )
-    said = "; ".join(
-        f"{one['target']} with {one['source']}: {100 * one['gain']:+.2f}, {one['verdict']}" for one in edges
+    description = "; ".join(
+        f"{edge['target']} with {edge['source']}: {100 * edge['gain']:+.2f}, {edge['verdict']}" for edge in edges
     )
-    return svg.picture(width, height, parts, title=title, about=said)
+    return svg.picture(width, height, parts, title=title, about=description)
 
 
 def task_map(
     points: Mapping[str, tuple[float, float]], *, kinds: Mapping[str, str], shares: Sequence[float], title: str
 ) -> str:
-    """Tasks in the plane: near ones pull the encoder alike. Shape and colour are the kind of task."""
+    """Tasks in the plane: near ones pull the encoder the same way. Shape and colour show the kind of task."""
     top, left, side = 40.0, 20.0, 380.0
-    known = list(dict.fromkeys(kinds.values()))
+    kind_names = list(dict.fromkeys(kinds.values()))
     xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
     reach = max(max(xs) - min(xs), max(ys) - min(ys), 1e-9)
     middle_x, middle_y = (max(xs) + min(xs)) / 2, (max(ys) + min(ys)) / 2
@@ -146,21 +155,23 @@ def task_map(
         )
         for name, (x, y) in sorted(points.items(), key=lambda item: item[1][1])
     }
-    # Left, right and line of what no label may cover: the marks, and the labels before it.
-    taken = [(at - 8, at + 8, down + 4) for at, down in places.values()]
+    # Left, right and line of what a label may not cover: the marks, and earlier labels.
+    covered = [(at - 8, at + 8, down + 4) for at, down in places.values()]
     for name, (at, down) in places.items():
-        number = known.index(kinds[name])
+        number = kind_names.index(kinds[name])
         parts.append(svg.mark(number, at, down, 6, fill=svg.SERIES[number % len(svg.SERIES)]))
         long = svg.wide(name, 12.5)
         right = at + 12 + long < WIDTH - left
         begin, line = (at + 11, down + 4) if right else (at - 11 - long, down + 4)
-        while any(abs(line - other) < 14 and begin < end and start < begin + long for start, end, other in taken):
+        while any(
+            abs(line - baseline) < 14 and begin < end and start < begin + long for start, end, baseline in covered
+        ):
             line += 14
-        taken.append((begin, begin + long, line))
+        covered.append((begin, begin + long, line))
         parts.append(svg.text(begin, line, name, size=12.5))
     y = top + side + 24
     x = left
-    for number, kind in enumerate(known):
+    for number, kind in enumerate(kind_names):
         if x > left and x + 30 + svg.wide(kind, 13) > WIDTH - left:
             x, y = left, y + 20
         parts.append(svg.mark(number, x + 6, y - 4, 5, fill=svg.SERIES[number % len(svg.SERIES)]))
@@ -168,18 +179,18 @@ def task_map(
         x += 38 + svg.wide(kind, 13)
     caption = f"Two principal axes: {' and '.join(f'{100 * share:.0f} %' for share in shares[:2])} of the differences."
     parts.append(svg.text(left, y + 22, caption, size=12, fill=svg.SOFT))
-    said = "; ".join(f"{name} at {x:.3f}, {y:.3f}" for name, (x, y) in points.items())
-    return svg.picture(WIDTH, y + 36, parts, title=title, about=said)
+    description = "; ".join(f"{name} at {x:.3f}, {y:.3f}" for name, (x, y) in points.items())
+    return svg.picture(WIDTH, y + 36, parts, title=title, about=description)
 
 
 def _points(gain: float) -> str:
-    """A gain in points; nothing is neither more nor less.
+    """A gain in points; zero has no sign.
 
     >>> _points(0.0282), _points(-0.0003)
     ('+2.8', '0.0')
     """
-    said = f"{100 * gain:+.1f}"
-    return said if float(said) else "0.0"
+    points = f"{100 * gain:+.1f}"
+    return points if float(points) else "0.0"
 
 
 def _arrow(
@@ -217,11 +228,11 @@ def _arrow(
         (1 - share) ** 2 * first[axis] + 2 * share * (1 - share) * (mx, my)[axis] + share**2 * base[axis]
         for axis in (0, 1)
     ]
-    said = _points(edge["gain"])
-    wide = svg.wide(said, 12.5) + 8
+    gain_text = _points(edge["gain"])
+    wide = svg.wide(gain_text, 12.5) + 8
     label = [
         svg.box(at[0] - wide / 2, at[1] - 9, wide, 18, fill=svg.PAPER, ink=ink, round=4),
-        svg.text(at[0], at[1] + 4.5, said, size=12.5, anchor="middle", fill=ink, weight=600),
+        svg.text(at[0], at[1] + 4.5, gain_text, size=12.5, anchor="middle", fill=ink, weight=600),
     ]
     return drawn, label
 
@@ -238,7 +249,7 @@ def _shade(share: float) -> tuple[str, str]:
     part = min(1.0, abs(share)) ** 0.8 * 0.85
     mixed = [round(255 + (int(full[place : place + 2], 16) - 255) * part) for place in (1, 3, 5)]
     light = 0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2]
-    return "#" + "".join(f"{one:02x}" for one in mixed), svg.INK if light > 140 else svg.PAPER
+    return "#" + "".join(f"{channel:02x}" for channel in mixed), svg.INK if light > 140 else svg.PAPER
 
 
 def _legend(x: float, y: float) -> list[str]:

@@ -2,6 +2,6 @@
 
     protocol → edge (ids, keys, log) → routes → request → Job → JobQueue → lanes → Annotator → answer
 
-Everything of HTTP happens on one event loop; a few threads (`lanes`) take batches from the queue and compute them. What a document's answer
-is does not depend on what else is in its batch: the engine promises that. Needs the extra `serve`; no torch.
+All of HTTP runs on one event loop; a few threads (`lanes`) take batches from the queue and compute them. The answer about a document
+does not depend on what else is in its batch: the engine guarantees that. Needs the extra `serve`; no torch.
 """

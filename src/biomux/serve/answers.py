@@ -34,7 +34,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A format of answers: its media type, the `profile` that tells it from others of that type, and how it is written."""
+    """A format of answers: its media type, the `profile` that distinguishes it from others of that type, and how it is written."""
 
     media: str
     write: Write
@@ -50,11 +50,11 @@ def _hf(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
     """A list of entities for one text, a list of such lists for several: as Hugging Face's pipeline answers."""
     import orjson
 
-    found = [document.to_hf() for document in documents]
+    entities = [document.to_hf() for document in documents]
     for document in documents:
         formats.report_losses(document, frozenset({"spans", "overlaps", "scores"}), tally)
     try:
-        return orjson.dumps(found[0] if one else found, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(entities[0] if one else entities, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError as error:
         raise FormatError("BX120", f"cannot write as JSON: {error}", hint="repair the text") from None
 
@@ -71,7 +71,7 @@ def _stream(name: str) -> Write:
 
 
 def _brat(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
-    """The folder that brat has, zipped. Names and contents decide the bytes, not the time."""
+    """A brat folder, zipped. Only names and contents decide the bytes, not the time."""
     del one
     chosen, packed = formats.get("brat"), io.BytesIO()
     assert chosen.write_folder is not None
@@ -97,7 +97,7 @@ SHAPES: dict[str, Shape] = {
     "bioc-xml": Shape("application/xml", _stream("bioc-xml")),
     "brat": Shape("application/zip", _brat),
 }
-"""Name → format. Where `Accept` allows several, the first is taken."""
+"""Name → format. If `Accept` allows several, the first is used."""
 
 
 def chosen(format: str | None, accept: str | None) -> str:
@@ -110,7 +110,7 @@ def chosen(format: str | None, accept: str | None) -> str:
         if format in SHAPES:
             return format
         raise ServeError("BX806", f"unknown format {format!r}", hint=did_you_mean(format, SHAPES))
-    ranges = sorted(filter(None, map(_range, (accept or "*/*").split(","))), key=lambda found: -found[2])
+    ranges = sorted(filter(None, map(_range, (accept or "*/*").split(","))), key=lambda media_range: -media_range[2])
     for media, profile, quality in ranges:
         if quality <= 0:
             continue
@@ -119,13 +119,13 @@ def chosen(format: str | None, accept: str | None) -> str:
                 return name
     raise ServeError(
         "BX806",
-        "no format that the header Accept allows",
+        "the Accept header allows no known format",
         hint=f"name one in the field format: {', '.join(SHAPES)}",
     )
 
 
 def written(documents: Sequence[Document], format: str, *, one: bool) -> Answer:
-    """Documents as a client gets them. `one`: a single text was asked about."""
+    """Documents as a client gets them. `one`: the request has a single text."""
     shape, tally = SHAPES[format], formats.LossTally()
     content = shape.write(documents, tally, one)
     charset = "; charset=utf-8" if shape.media.startswith("text/") else ""
@@ -133,7 +133,7 @@ def written(documents: Sequence[Document], format: str, *, one: bool) -> Answer:
 
 
 def best(found: Sequence[Sequence[FoundAnswer]], n: int) -> Answer:
-    """The `n` best of the answers that each document gave; of two with the same score the earlier."""
+    """The `n` best of the answers that each document gave; of two with the same score, the earlier comes first."""
     ranked = sorted((answer for answers in found for answer in answers), key=lambda answer: -answer.score)
     return of_json({"answers": [dataclasses.asdict(answer) for answer in ranked[:n]]})
 
@@ -156,6 +156,6 @@ def _range(part: str) -> tuple[str, str | None, float] | None:
     return (media.lower(), pairs["profile"].strip('"') if "profile" in pairs else None, quality) if media else None
 
 
-def _matches(asked: str, media: str) -> bool:
-    kind, _, rest = asked.partition("/")
-    return asked in ("*/*", media) or (rest == "*" and media.startswith(f"{kind}/"))
+def _matches(pattern: str, media: str) -> bool:
+    kind, _, rest = pattern.partition("/")
+    return pattern in ("*/*", media) or (rest == "*" and media.startswith(f"{kind}/"))

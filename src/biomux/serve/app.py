@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from biomux.serve.service import Service
 
 LEFT = 499
-"""The status in the log of a request whose client has left."""
+"""The status in the log for a request whose client has disconnected."""
 
 
 def build(service: Service) -> ASGIApp:
@@ -125,8 +125,8 @@ async def ask(request: Request) -> Response:
 async def info(request: Request) -> dict[str, Any]:
     """The bundle: its card, types with their thresholds and calibration, heads; the limits and formats of this service."""
     service = service_of(request)
-    known = {"answers": list(answers.SHAPES), "content": list(questions.FILES)}
-    return {**service.model.info(), "limits": service.settings.limits(), "formats": known}
+    format_names = {"answers": list(answers.SHAPES), "content": list(questions.FILES)}
+    return {**service.model.info(), "limits": service.settings.limits(), "formats": format_names}
 
 
 async def health() -> dict[str, str]:
@@ -160,7 +160,7 @@ async def page() -> Response:
 
 
 async def page_file(name: str) -> Response:
-    """What the page consists of."""
+    """A file of the page."""
     return page_files.reply(name)
 
 
@@ -180,10 +180,10 @@ async def _on_http(request: Request, error: Exception) -> Response:
     """No such route, or not with this method."""
     assert isinstance(error, HTTPException)
     allowed = (error.headers or {}).get("Allow")
-    message = f"this address takes {allowed}, not {request.method}" if allowed else "there is no such address"
-    told = ServeError("BX808", message, hint="/docs lists all addresses")
-    note_of(request).code = told.code
-    return Response(replies.body(told), error.status_code, headers=error.headers, media_type=replies.JSON)
+    message = f"this address accepts {allowed}, not {request.method}" if allowed else "there is no such address"
+    reply_error = ServeError("BX808", message, hint="/docs lists all addresses")
+    note_of(request).code = reply_error.code
+    return Response(replies.body(reply_error), error.status_code, headers=error.headers, media_type=replies.JSON)
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:

@@ -29,7 +29,7 @@ SMALL = 4_000
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a request asks for: work to be done with documents, and how what came of each is written."""
+    """What a request asks for: work to do with documents, and how to write the results."""
 
     documents: Sequence[Document]
     work: Work
@@ -37,7 +37,7 @@ class Prepared:
 
 
 async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) -> Response:
-    """The answer to a request, whose body `prepare` understands. The model is the one that is in use when the request comes."""
+    """The answer to a request, whose body `prepare` parses. The model is the one in use when the request arrives."""
     service, note = service_of(request), note_of(request)
     if refusal := service.queue.full():
         raise refusal
@@ -47,15 +47,15 @@ async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) 
         model = service.model
 
         def understand() -> tuple[Prepared, list[int]]:
-            asked = prepare(body, model)
-            asked.work.check(model.annotator)
-            return asked, count(model, asked.documents, most=service.settings.queue_tokens)
+            prepared = prepare(body, model)
+            prepared.work.check(model.annotator)
+            return prepared, count(model, prepared.documents, most=service.settings.queue_tokens)
 
-        asked, tokens = await off_loop(len(body), understand)
-        note.documents, note.tokens = len(asked.documents), sum(tokens)
-        note.job = await service.ask(model, asked.work, asked.documents, tokens, partial(_gone, request))
+        prepared, tokens = await off_loop(len(body), understand)
+        note.documents, note.tokens = len(prepared.documents), sum(tokens)
+        note.job = await service.ask(model, prepared.work, prepared.documents, tokens, partial(_gone, request))
         done = note.job.done
-        written = await off_loop(len(body), lambda: asked.write(done))
+        written = await off_loop(len(body), lambda: prepared.write(done))
     finally:
         service.bodies.release(body)
     headers = {"x-biomux-model": model.version}
@@ -65,20 +65,20 @@ async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) 
 
 
 def count(model: Model, documents: Sequence[Document], *, most: int) -> list[int]:
-    """The tokens of each document, with its pair and its questions. Counting ends where all together are more than `most`."""
-    found = [0] * len(documents)
+    """The tokens of each document, with its pair and its questions. Counting stops once the total exceeds `most`."""
+    counts = [0] * len(documents)
     total = 0
     for place, document in enumerate(documents):
         for text in (document.text, document.pair, *(question.text for question in document.questions)):
-            found[place] += model.tokens(text or "", most=most - total)
-        total += found[place]
+            counts[place] += model.tokens(text or "", most=most - total)
+        total += counts[place]
         if total > most:
             break
-    return found
+    return counts
 
 
 async def off_loop(size: int, function: Callable[[], Result]) -> Result:
-    """What a function gives, called in a thread if there is much to do."""
+    """The result of a function, called in a thread if there is much to do."""
     return function() if size <= SMALL else await asyncio.to_thread(function)
 
 
@@ -89,7 +89,7 @@ def service_of(request: Request) -> Service:
 
 
 def note_of(request: Request) -> Note:
-    """What is noted of a request."""
+    """The note kept about a request."""
     note: Note = request.state.note
     return note
 

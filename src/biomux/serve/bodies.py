@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class BodyReader:
-    """Reads bodies; all that are being held at once have at most `settings.max_bodies` bytes."""
+    """Reads bodies; all bodies held at once have at most `settings.max_bodies` bytes."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.held = 0
 
     async def read(self, request: Request) -> bytes:
-        """The whole body. Refused by its announced length if it has one, else as soon as it is too long. Give it back with `release`."""
+        """The whole body. Refused by its announced length if it has one, else as soon as it is too long. Call `release` when done with it."""
         _must_be_json(request)
         announced = request.headers.get("content-length")
         if announced is not None and announced.isdecimal():
@@ -36,7 +36,7 @@ class BodyReader:
             ) from None
 
     def release(self, body: bytes) -> None:
-        """A body is no longer held."""
+        """Stop counting a body that is no longer held."""
         self.held -= len(body)
 
     async def _chunks(self, request: Request) -> bytes:
@@ -45,7 +45,7 @@ class BodyReader:
             while True:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
-                    raise ServeError("BX804", "the client left before its body was complete")
+                    raise ServeError("BX804", "the client disconnected before its body was complete")
                 chunk: bytes = message.get("body", b"")
                 self._must_fit(len(whole) + len(chunk), more=len(chunk))
                 whole += chunk
@@ -85,10 +85,10 @@ def parse(body: bytes) -> Any:
 def _must_be_json(request: Request) -> None:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
-        said = repr(media) if media else "none"
+        media_given = repr(media) if media else "none"
         raise ServeError(
             "BX805",
-            f"the content type must be application/json, got {said}",
+            f"the content type must be application/json, got {media_given}",
             hint="send the header Content-Type: application/json",
         )
     encoding = request.headers.get("content-encoding", "identity").strip().lower()

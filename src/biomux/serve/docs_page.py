@@ -24,8 +24,8 @@ def _errors(**meanings: str) -> Responses:
 
 
 ERRORS = _errors(
-    _401="No valid API key, where keys are needed.",
-    _500="A bug in Biomux; the log has its place.",
+    _401="No valid API key, if keys are required.",
+    _500="A bug in Biomux; the log says where.",
     _503="The service is stopping or could not answer in time. `Retry-After` says when to try again.",
 )
 """What any route may answer."""
@@ -49,7 +49,7 @@ ANSWERS: Responses = {
             "Server-Timing": {"schema": {"type": "string"}, "description": "Milliseconds: total, queue, inference."},
             "X-Biomux-Not-Held": {
                 "schema": {"type": "string"},
-                "description": "What the format cannot hold, and how many of it.",
+                "description": "What the format cannot hold, with counts.",
             },
         },
         "content": {shape.media: {} for shape in SHAPES.values()},
@@ -73,7 +73,7 @@ def body(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def asking(model: type[BaseModel]) -> dict[str, Any]:
-    """What FastAPI is told of a route that answers in many formats."""
+    """What FastAPI needs to know about a route that answers in many formats."""
     return {"response_class": Response, "openapi_extra": body(model), "responses": ANSWERS | REFUSALS}
 
 

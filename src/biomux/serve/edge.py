@@ -1,4 +1,4 @@
-"""The edge: what every request passes, whatever its route. An id, the key, safe headers, timing, the log; and no bug leaves as more than its code."""
+"""The edge, which every request passes: its id, the key, safe headers, timing, the log. Of a bug, clients see only the code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SAFE = {
 
 @dataclass
 class Note:
-    """What is noted of a request while it runs, for its headers and its line in the log."""
+    """What is recorded about a request while it runs, for its headers and its line in the log."""
 
     id: str
     begun: float = field(default_factory=time.perf_counter)
@@ -46,7 +46,7 @@ class Note:
     code: str | None = None
 
     def timing(self) -> str:
-        """The header Server-Timing: milliseconds in all, in the queue, and of computing."""
+        """The header Server-Timing: milliseconds in total, in the queue, and of inference."""
         total = (time.perf_counter() - self.begun) * 1000
         parts = {"total": total}
         if self.job is not None:
@@ -55,7 +55,7 @@ class Note:
 
 
 class Edge:
-    """ASGI around ASGI."""
+    """ASGI middleware around the application."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -67,8 +67,8 @@ class Edge:
                 await self._app(scope, receive, send)
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        given = headers.get(b"x-request-id", "")
-        note = Note(given if _ID.fullmatch(given) else uuid.uuid4().hex)
+        client_id = headers.get(b"x-request-id", "")
+        note = Note(client_id if _ID.fullmatch(client_id) else uuid.uuid4().hex)
         scope.setdefault("state", {})["note"] = note
         answered = _Answer(send, note)
         try:
@@ -77,7 +77,7 @@ class Edge:
             else:
                 refusal = ServeError("BX807", "no valid API key", hint="send Authorization: Bearer KEY")
                 await reply(answered, note, refusal)
-        except Exception as error:  # a bug: told by its code alone, and logged
+        except Exception as error:  # a bug: the client gets only its code, and it is logged
             self._service.log.bug(error)
             if not note.status:
                 await reply(answered, note, replies.bug())
@@ -110,7 +110,7 @@ class Edge:
 
 
 class _Answer:
-    """Sends an answer on, with the headers that all have."""
+    """Passes an answer on, with the headers that every answer has."""
 
     def __init__(self, send: Send, note: Note) -> None:
         self._send = send
@@ -119,11 +119,11 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._note.status = message["status"]
-            own = {name.lower() for name, _ in message["headers"]}
+            present = {name.lower() for name, _ in message["headers"]}
             more = {"x-request-id": self._note.id, "server-timing": self._note.timing()} | SAFE
             message["headers"] = [
                 *message["headers"],
-                *((name.encode(), value.encode()) for name, value in more.items() if name.encode() not in own),
+                *((name.encode(), value.encode()) for name, value in more.items() if name.encode() not in present),
             ]
         elif message["type"] == "http.response.body":
             self._note.bytes_out += len(message.get("body", b""))

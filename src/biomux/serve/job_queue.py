@@ -1,7 +1,7 @@
-"""The queue: requests that wait, counted in tokens, handed out in batches that are fair to all of them.
+"""The queue: waiting requests, counted in tokens, handed out in batches that are fair to all of them.
 
 A request is a `Job` of documents. A batch takes documents of jobs that ask for the same, in turn, so that a request with a thousand documents
-does not stand before one with a single sentence. A document longer than a whole batch runs alone, and one lane always stays free of such.
+does not block one with a single sentence. A document longer than a whole batch runs alone, and one lane always stays free of long documents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Job:
-    """One request: its documents, what is to be done with them, and what came of it. `on_done` is called once, from whichever thread ends it."""
+    """One request: its documents, what to do with them, and the results. `on_done` is called once, from whichever thread ends it."""
 
     model: Model
     work: Work
@@ -57,7 +57,7 @@ class Job:
 
     @property
     def waiting(self) -> int:
-        """Tokens of these."""
+        """Tokens of the documents that are left."""
         return sum(self.tokens[self._taken :])
 
     @property
@@ -67,7 +67,7 @@ class Job:
 
     @property
     def computed(self) -> float:
-        """Seconds from then until the answer was there."""
+        """Seconds from then until the job ended."""
         return 0.0 if self.started is None else (self.ended or time.perf_counter()) - self.started
 
     @property
@@ -81,7 +81,7 @@ class Job:
         return self._taken - 1
 
     def put(self, place: int, found: Any) -> None:
-        """The answer about one document; the last one ends the job."""
+        """Store the answer about one document; the last one ends the job."""
         with self._lock:
             self.done[place] = found
             self._finished += 1
@@ -90,7 +90,7 @@ class Job:
             self.end()
 
     def end(self, error: BaseException | None = None) -> None:
-        """The job is over: all documents are done, one failed, or nobody waits for it any more."""
+        """End the job: all documents are done, one failed, or nobody is waiting for it any more."""
         with self._lock:
             if self._ended:
                 return
@@ -99,14 +99,14 @@ class Job:
 
 
 class JobQueue:
-    """Jobs in order of arrival, at most `limit` tokens of them, and no more once what waits will take `longest_wait` seconds. Safe for threads."""
+    """Jobs in order of arrival, at most `limit` tokens of them, and no more once the queue would take `longest_wait` seconds. Thread-safe."""
 
     def __init__(self, limit: int, *, batch: int, long_at_once: int = 1, longest_wait: float = math.inf) -> None:
         self.limit = limit
         self.batch = batch
         self.tokens = 0
         self.rate: float | None = None
-        """Tokens per second that are computed lately, as far as is known."""
+        """Tokens per second computed recently, as far as is known."""
         self._longest_wait = longest_wait
         self._jobs: deque[Job] = deque()
         self._long_free = long_at_once
@@ -117,7 +117,7 @@ class JobQueue:
         return len(self._jobs)
 
     def full(self, tokens: int = 1) -> BiomuxError | None:
-        """Why that many tokens cannot be taken in now, if they cannot."""
+        """Why that many tokens cannot be accepted now; None if they can."""
         if self._closed:
             return ServeError("BX810", "the service is stopping", hint="send the request again")
         if tokens > self.limit:
@@ -132,11 +132,11 @@ class JobQueue:
 
     @property
     def wait(self) -> float:
-        """Seconds until what waits now will have been computed, at the rate of lately."""
+        """Seconds until the current queue will have been computed, at the recent rate."""
         return self.tokens / self.rate if self.rate else 0.0
 
     def put(self, job: Job) -> None:
-        """Take in a job, or say why not."""
+        """Accept a job, or raise the reason why not."""
         with self._changed:
             if refusal := self.full(sum(job.tokens)):
                 raise refusal
@@ -149,7 +149,7 @@ class JobQueue:
         job.end()
 
     def discard(self, job: Job, error: BaseException | None = None) -> None:
-        """End a job that nobody waits for; documents of it that are being computed go nowhere."""
+        """End a job that nobody waits for; answers about its documents that are being computed are dropped."""
         with self._changed:
             if job in self._jobs:
                 self._jobs.remove(job)
@@ -157,7 +157,7 @@ class JobQueue:
         job.end(error)
 
     def take(self) -> list[tuple[Job, int]]:
-        """The next batch: places of documents, all of one key. Waits until there is one; empty once the queue is closed and used up."""
+        """The next batch: places of documents, all of one key. Waits until there is one; empty once the queue is closed and has run out."""
         with self._changed:
             while True:
                 if batch := self._next_batch():
@@ -167,14 +167,14 @@ class JobQueue:
                 self._changed.wait()
 
     def finished(self, batch: Sequence[tuple[Job, int]]) -> None:
-        """A batch is computed: another long document may be taken."""
+        """Note that a batch is computed: another long document may be taken."""
         if any(job.tokens[place] > self.batch for job, place in batch):
             with self._changed:
                 self._long_free += 1
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Take in nothing more. What waits is still handed out."""
+        """Accept nothing more. Waiting jobs are still handed out."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -187,7 +187,7 @@ class JobQueue:
         return []
 
     def _batch_of(self, jobs: list[Job]) -> list[tuple[Job, int]]:
-        """Documents of these jobs in turn, as many as a batch may have; a long one only alone, and only if a lane may."""
+        """Documents of these jobs in turn, as many as fit in a batch; a long one only alone, and only if a lane may take it."""
         batch: list[tuple[Job, int]] = []
         room = self.batch
         while jobs:
@@ -210,10 +210,10 @@ class JobQueue:
         return batch
 
     def _after(self, batch: list[tuple[Job, int]]) -> None:
-        """Who was served goes behind those who were not."""
-        now = time.perf_counter()
+        """Move the jobs that were served behind those that were not."""
+        served_at = time.perf_counter()
         served = dict.fromkeys(job for job, _ in batch)
         for job in served:
-            job.started = job.started or now
+            job.started = job.started or served_at
         waiting = [job for job in self._jobs if job not in served]
         self._jobs = deque([*waiting, *(job for job in served if job.left)])

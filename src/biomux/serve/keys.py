@@ -1,4 +1,4 @@
-"""API keys: a line each in a file, compared in constant time."""
+"""API keys: one per line in a file, compared in constant time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from biomux.errors import ServeError
 
 SHORTEST = 16
-"""Characters of a key: shorter ones can be guessed."""
+"""Minimum length of a key in characters: shorter ones can be guessed."""
 
 
 class Keys:
-    """The keys that are valid now; only their checksums are kept. Without a file everybody may ask."""
+    """The keys that are valid now; only their checksums are kept. Without a file, no key is needed."""
 
     def __init__(self, file: str | None) -> None:
         self._file = file
@@ -30,14 +30,14 @@ class Keys:
     def allow(self, authorization: str | None) -> bool:
         """Whether a header `Authorization` has a valid key: after `Bearer`, or as the password of `Basic`.
 
-        Every key is compared, whether or not one before it fits: the time tells nothing.
+        Every key is compared, even after a match, so that the time reveals nothing.
         """
         if self._file is None:
             return True
-        given = _digest(_key(authorization or ""))
+        digest = _digest(_key(authorization or ""))
         fits = False
-        for known in self._digests:
-            fits |= hmac.compare_digest(given, known)
+        for valid_digest in self._digests:
+            fits |= hmac.compare_digest(digest, valid_digest)
         return fits
 
 

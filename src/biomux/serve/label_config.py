@@ -1,4 +1,4 @@
-"""The labelling interface of a Label Studio project: where its text and labels are, and which of our types a label stands for.
+"""The labelling interface of a Label Studio project: where its text and labels are, and which of our types a label means.
 
 <View><Labels name="label" toName="text"><Label value="Gene"/></Labels><Text name="text" value="$text"/></View>
 """
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 LONGEST = 1_000_000
-"""Characters of an interface."""
+"""Maximum length of an interface in characters."""
 
 ALIKE = 0.85
-"""How alike two names must be (0 to 1) for one to stand for the other."""
+"""How alike two names must be (0 to 1) for one to mean the other."""
 
 SYNONYMS = {
     "protein": "gene",
@@ -29,16 +29,16 @@ SYNONYMS = {
     "organism": "species",
     "taxon": "species",
 }
-"""Names that curators use for types which are called otherwise here."""
+"""Names that curators use for types with other names here."""
 
 HINT = "use an interface with <Text> and <Labels>"
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The text's name and the key of `data` that holds it; the labels' name, each label with the type that it stands for.
+    """The text's name and the key of `data` that holds it; the labels' name, each label with the type that it means.
 
-    `unknown` are labels that stand for none. `relations` maps names of relation types that the interface has, which may be any.
+    `unknown` are labels that match no type. `relations` are the names of the interface's relation types, if any.
     """
 
     text: str
@@ -49,12 +49,12 @@ class Interface:
     relations: tuple[str, ...]
 
     def label(self, type_: str) -> str:
-        """The label under which entities of a type are shown: the most alike, if several stand for it."""
-        own = [label for label, found in self.types.items() if found == type_]
-        return max(own, key=lambda label: _likeness(label, type_))
+        """The label under which entities of a type are shown: the most similar one, if several mean it."""
+        labels = [label for label, mapped_type in self.types.items() if mapped_type == type_]
+        return max(labels, key=lambda label: _likeness(label, type_))
 
     def told(self) -> dict[str, Any]:
-        """What became of the labels, to be told."""
+        """How the labels were mapped, for the log and the answer."""
         return {"labels": dict(self.types), "labels_without_type": list(self.unknown)}
 
 
@@ -70,7 +70,7 @@ def read(config: str, known: Iterable[str]) -> Interface:
         raise ServeError("BX814", f"the labelling interface has no <Labels> for the text {name!r}", hint=HINT)
     values = [value for tag in labels.iter("Label") if (value := tag.get("alias") or tag.get("value"))]
     known = list(known)
-    types = {value: found for value in values if (found := nearest_type(value, known))}
+    types = {value: mapped_type for value in values if (mapped_type := nearest_type(value, known))}
     if not types:
         hint = f"name them after types of the model: {', '.join(known)}"
         raise ServeError(
@@ -82,7 +82,7 @@ def read(config: str, known: Iterable[str]) -> Interface:
 
 
 def nearest_type(label: str, known: Iterable[str]) -> str | None:
-    """The known name that a label stands for: the same but for case and signs, a synonym, or the most alike if it is alike enough.
+    """The known name that a label means: the same but for case and punctuation, a synonym, or the most similar one if it is similar enough.
 
     >>> nearest_type("Gene_or_protein", ["gene", "cell type"]), nearest_type("CellType", ["gene", "cell type"]), nearest_type("Person", ["gene"])
     ('gene', 'cell type', None)
@@ -99,7 +99,7 @@ def nearest_type(label: str, known: Iterable[str]) -> str | None:
 
 
 def _likeness(label: str, name: str) -> float:
-    """How alike two names are; a name that is a word of the label is alike enough."""
+    """How similar two names are; a name that is a word of the label is similar enough."""
     part = ALIKE if name.lower() in re.findall(r"[^\W_]+", label.lower()) else 0.0
     return max(part, SequenceMatcher(None, _plain(label), _plain(name)).ratio())
 

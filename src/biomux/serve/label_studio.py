@@ -1,4 +1,4 @@
-"""Label Studio's ML backend: the addresses that its server asks, so that curators begin with what the model found.
+"""Label Studio's ML backend: the addresses that its server calls, so that curators start from what the model found.
 
 Nothing is kept between requests: Label Studio sends the project's labelling interface each time.
 """
@@ -31,7 +31,7 @@ TRAIN = "export the project as JSON, and train with: biomux train export.json"
 
 
 class Setup(BaseModel):
-    """What Label Studio sends when a project is connected; what else it sends is not needed."""
+    """What Label Studio sends when a project is connected; its other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -50,52 +50,52 @@ class Tasks(BaseModel):
 
 
 class Event(BaseModel):
-    """What Label Studio tells of annotations: nothing of it is used."""
+    """What Label Studio sends about annotations: nothing in it is used."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 def add(app: FastAPI) -> None:
-    """Add the addresses to the service. `/health` it has already."""
-    told: Any = {
+    """Add the addresses to the service. It already has `/health`."""
+    options: Any = {
         "response_class": Response,
         "responses": docs_page.REFUSALS | docs_page.OBJECT,
         "tags": ["Label Studio"],
     }
-    app.post("/setup", openapi_extra=docs_page.body(Setup), **told)(setup)
-    app.post("/predict", openapi_extra=docs_page.body(Tasks), **told)(predict)
-    app.post("/webhook", openapi_extra=docs_page.body(Event), **told)(webhook)
+    app.post("/setup", openapi_extra=docs_page.body(Setup), **options)(setup)
+    app.post("/predict", openapi_extra=docs_page.body(Tasks), **options)(predict)
+    app.post("/webhook", openapi_extra=docs_page.body(Event), **options)(webhook)
 
 
 async def setup(request: Request) -> Response:
-    """Connect a Label Studio project: the model's version, and which type each label stands for (nearest by name)."""
-    asked = questions.checked(await _body(request), Setup)
+    """Connect a Label Studio project: the model's version, and which type each label means (nearest by name)."""
+    question = questions.checked(await _body(request), Setup)
     model = service_of(request).model
-    found: dict[str, Any] = {"model_version": model.version}
-    if asked.schema_:
-        interface = label_config.read(asked.schema_, model.annotator.types)
+    reply: dict[str, Any] = {"model_version": model.version}
+    if question.schema_:
+        interface = label_config.read(question.schema_, model.annotator.types)
         service_of(request).log.event("label studio", id=note_of(request).id, **interface.told())
-        found |= interface.told()
-    return _json(found)
+        reply |= interface.told()
+    return _json(reply)
 
 
 async def predict(request: Request) -> Response:
     """Pre-annotate tasks of a Label Studio project: spans with scores, and relations where the interface has them."""
 
     def prepare(body: bytes, model: Model) -> Prepared:
-        asked = questions.checked(bodies.parse(body), Tasks)
-        questions.must_be_few(len(asked.tasks), service_of(request).settings.max_documents)
-        interface = label_config.read(asked.label_config, model.annotator.types)
-        documents = [_document(place, task, interface) for place, task in enumerate(asked.tasks, 1)]
-        what = None if interface.relations else ("entities",)
-        query = Query(types=tuple(dict.fromkeys(interface.types.values())), tasks=what)
+        question = questions.checked(bodies.parse(body), Tasks)
+        questions.must_be_few(len(question.tasks), service_of(request).settings.max_documents)
+        interface = label_config.read(question.label_config, model.annotator.types)
+        documents = [_document(place, task, interface) for place, task in enumerate(question.tasks, 1)]
+        kinds = None if interface.relations else ("entities",)
+        query = Query(types=tuple(dict.fromkeys(interface.types.values())), tasks=kinds)
         return Prepared(documents, Annotate(query), lambda done: _predictions(done, interface, model.version))
 
     return await answer(request, prepare)
 
 
 async def webhook(request: Request) -> Response:
-    """Take what Label Studio tells of annotations. The service does not train; the answer says how to."""
+    """Accept what Label Studio sends about annotations. The service does not train; the answer says how to."""
     questions.checked(await _body(request), Event)
     return _json({"status": "not used", "hint": TRAIN}, status=201)
 
@@ -106,7 +106,7 @@ def _document(place: int, task: Mapping[str, Any], interface: Interface) -> Docu
     if not isinstance(text, str):
         raise ServeError(
             "BX814",
-            f"there is no text under {interface.key!r}",
+            f"the task has no text under {interface.key!r}",
             where=f"task {task.get('id', place)}",
             hint="the interface's <Text> names the key of the task's data",
         )
@@ -146,14 +146,16 @@ def _prediction(document: Document, interface: Interface, version: str) -> dict[
 
 def _relations(document: Document, interface: Interface, names: Mapping[str, object]) -> list[dict[str, Any]]:
     """Relations between two regions, under the interface's nearest name."""
-    found = []
+    relations = []
     for relation in document.relations:
         ends = [end.target for end in relation.arguments]
         name = label_config.nearest_type(relation.type, interface.relations)
         if name is not None and len(ends) == 2 and all(end in names for end in ends):
             linked = {"type": "relation", "from_id": ends[0], "to_id": ends[1], "direction": "right"}
-            found.append({**linked, "labels": [name], **({} if relation.score is None else {"score": relation.score})})
-    return found
+            relations.append(
+                {**linked, "labels": [name], **({} if relation.score is None else {"score": relation.score})}
+            )
+    return relations
 
 
 async def _body(request: Request) -> Any:

@@ -19,7 +19,7 @@ LANES = 2
 
 
 class Lanes:
-    """Threads around a queue. `on_batch` is told tokens, documents and seconds of each batch; `on_bug` what should never happen."""
+    """Threads around a queue. `on_batch` gets the tokens, documents and seconds of each batch; `on_bug` any unexpected error."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Lanes:
         return all(thread.is_alive() for thread in self._threads)
 
     def retry_after(self) -> int:
-        """Whole seconds after which about half of what waits now should be done: from 1 to 30."""
+        """Whole seconds after which about half of the queue should be done: from 1 to 30."""
         return max(1, min(30, round(self._queue.wait / 2)))
 
     def join(self, timeout: float) -> None:
@@ -55,11 +55,11 @@ class Lanes:
 
     def _work(self) -> None:
         while batch := self._queue.take():
-            begun = time.perf_counter()
+            started = time.perf_counter()
             try:
                 self._compute(batch)
-                self._measure(batch, time.perf_counter() - begun)
-            except BaseException as error:  # whatever it is, the lane must go on and nobody may wait for ever
+                self._measure(batch, time.perf_counter() - started)
+            except BaseException as error:  # whatever it is, the lane must keep running and nobody may wait for ever
                 self._on_bug(error)
                 for job, _ in batch:
                     self._queue.discard(job, _failed())
@@ -74,12 +74,12 @@ class Lanes:
         self._on_batch(tokens, len(batch), seconds)
 
     def _compute(self, batch: Sequence[tuple[Job, int]]) -> None:
-        """Compute a batch; if it fails as a whole, document by document, so that only those fail that must."""
+        """Compute a batch; if it fails as a whole, document by document, so that only the ones at fault fail."""
         first = batch[0][0]
         documents = [job.documents[place] for job, place in batch]
         failed: list[tuple[Document, BiomuxError]] = []
         try:
-            done = list(first.work.run(first.model.annotator, documents, lambda *told: failed.append(told)))
+            done = list(first.work.run(first.model.annotator, documents, lambda *failure: failed.append(failure)))
         except Exception as error:
             if len(batch) > 1:
                 return self._one_by_one(batch)
@@ -90,10 +90,10 @@ class Lanes:
             return self._queue.discard(first, failed[0][1])
         errors = {id(document): error for document, error in failed}
         whole = [(job, place) for job, place in batch if id(job.documents[place]) not in errors]
-        if len(whole) != len(done):  # whoever failed was told of as another object
+        if len(whole) != len(done):  # a failure was reported for another object
             return self._one_by_one(batch)
-        for (job, place), found in zip(whole, done, strict=True):
-            job.put(place, found)
+        for (job, place), answer in zip(whole, done, strict=True):
+            job.put(place, answer)
         for job, place in batch:
             if refusal := errors.get(id(job.documents[place])):
                 self._queue.discard(job, refusal)

@@ -1,4 +1,4 @@
-"""The log: one JSON object a line on standard output, for requests and events. It never has a text, a key or an address that a client made up."""
+"""The log: one JSON object per line on standard output, for requests and events. It never contains a text, a key or an address made up by a client."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Log:
         self._lock = threading.Lock()
 
     def event(self, event: str, **fields: Any) -> None:
-        """Something happened to the service."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"time": now, "event": event, **fields}, ensure_ascii=False)
+        """Log an event of the service."""
+        timestamp = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": timestamp, "event": event, **fields}, ensure_ascii=False)
         stream = self._to or sys.stdout
         try:
             with self._lock:
                 stream.write(line + "\n")  # in one piece: workers share the stream
                 stream.flush()
-        except (OSError, ValueError):  # whoever read the log has gone; the service goes on
+        except (OSError, ValueError):  # the reader of the log has gone; the service keeps running
             self._access = False
 
     def request(self, **fields: Any) -> None:
-        """A request was answered."""
+        """Log an answered request."""
         if self._access:
             self.event("request", **fields)
 
     def bug(self, error: BaseException) -> None:
-        """Something that should never happen: its kind and where, not its words, which may hold a part of a text."""
+        """Log an unexpected error by its type and place, without its message, which may contain part of a text."""
         frames = traceback.extract_tb(error.__traceback__)[-8:]
         self.event("bug", kind=type(error).__name__, at=[f"{frame.filename}:{frame.lineno}" for frame in frames])

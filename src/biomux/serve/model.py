@@ -1,4 +1,4 @@
-"""The model that answers: an annotator with what clients are told about it. A reload makes another; requests keep the one they came with."""
+"""The model that answers: an annotator with what clients may know about it. A reload makes a new one; requests keep the one they started with."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PROBE = "Aspirin inhibits COX-2 in mice."
 """What a model must be able to read before it is put in service."""
 
 SLICE = 50_000
-"""Characters that are counted at a time: a hostile text must not fill the memory before it is refused."""
+"""Characters to tokenize at a time, so that a hostile text cannot fill the memory before it is refused."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An annotator, its card, and its checksum: of the manifest, which has those of all files."""
+    """An annotator, its card, and the checksum of its manifest, which contains those of all files."""
 
     annotator: Annotator
     card: str
@@ -40,21 +40,21 @@ class Model:
         return f"{self.annotator.name}@{self.checksum[:12]}"
 
     def tokens(self, text: str, *, most: int) -> int:
-        """What a text costs in tokens: its own, at least one per 16 characters, and the two around it. Stops counting above `most`.
+        """What a text costs in tokens: its own, at least one per 16 characters, and the two special ones around it. Stops counting above `most`.
 
-        Blanks and very long words have few tokens, but must be held and read like all else.
+        Blanks and very long words have few tokens, but must be held and read like any other text.
         """
         total = 2
         for start in range(0, len(text), SLICE):
             piece = text[start : start + SLICE]
-            found = len(text_tokens.split(self.annotator.tokenizer, piece, [(0, len(piece))])[0])
-            total += max(found, len(piece) // 16)
+            number = len(text_tokens.split(self.annotator.tokenizer, piece, [(0, len(piece))])[0])
+            total += max(number, len(piece) // 16)
             if total > most:
                 break
         return total
 
     def info(self) -> dict[str, Any]:
-        """What `/info` says of it."""
+        """What `/info` says about it."""
         annotator = self.annotator
         return {
             "name": annotator.name,

@@ -1,4 +1,4 @@
-"""The files of the page, which lie in `page/`: read once, and only these are given out."""
+"""The files of the page in `page/`: read once, and only these are served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 with a deadline for headers, and malformed requests answered as all other errors are.
+"""HTTP/1.1 with a deadline for headers, and malformed requests answered like all other errors.
 
 uvicorn waits for a first request, and for the end of its headers, as long as the client likes: a thousand clients that send a byte now and
 then would hold a thousand connections for ever.
@@ -61,7 +61,7 @@ def protocol(settings: Settings) -> type[H11Protocol]:
             ]
             for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=content), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
-            # Closed at once, with bytes unread, the system would reset the connection and take the answer back.
+            # If it were closed at once with bytes unread, the system would reset the connection and the answer would be lost.
             self._refused = True
             if self.transport.can_write_eof():
                 self.transport.write_eof()

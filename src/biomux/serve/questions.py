@@ -1,4 +1,4 @@
-"""What a request says: its fields checked, its documents made, its options turned into a `Query`."""
+"""The content of a request: check its fields, make its documents, turn its options into a `Query`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Asked = TypeVar("Asked", bound=BaseModel)
 
 FILES = ("medline", "nbib", "jats", "bioc-xml", "bioc-json", "pubtator", "jsonl", "lines", "text")
-"""The formats in which `content` may be."""
+"""The formats that `content` may have."""
 
 
 class Texts(BaseModel):
@@ -31,11 +31,11 @@ class Texts(BaseModel):
     text: str | None = Field(None, description="One text.", examples=["Aspirin inhibits COX-2 in mice."])
     texts: list[str] | None = Field(None, description="Several texts.")
     documents: list[dict[str, Any]] | None = Field(
-        None, description="Documents as Biomux JSON has them: an `id` and a `text`, and whatever else is known."
+        None, description="Documents in Biomux JSON: an `id` and a `text`, and any known annotations."
     )
     content: str | None = Field(
         None,
-        description=f"What a file would hold, in one of these formats: {', '.join(FILES)}. Recognised unless `from` names it.",
+        description=f"The content of a file in one of these formats: {', '.join(FILES)}. Recognised unless `from` names it.",
     )
     from_: str | None = Field(None, alias="from", description="The format of `content`.")
 
@@ -54,7 +54,7 @@ class AnnotateQuestion(Texts):
         description="What to find: kinds (entities, relations, classes) or names of heads. Default: all that the model has.",
     )
     keep_entities: bool = Field(
-        False, description="Find relations between the entities that the documents bring, in place of new ones."
+        False, description="Find relations between the entities given in the documents instead of finding new ones."
     )
     threshold: float | dict[str, float] | None = Field(
         None, description="Minimum score, for all types or for each that is named (`*`: all others)."
@@ -69,7 +69,7 @@ class AnnotateQuestion(Texts):
     )
 
     def work(self) -> Annotate:
-        """What is to be done with the documents."""
+        """What to do with the documents."""
         query = Query(
             types=_names(self.types),
             heads=_names(self.heads),
@@ -97,7 +97,7 @@ class PairsQuestion(BaseModel):
     format: str | None = FORMAT
 
     def work(self) -> ComparePairs:
-        """What is to be done with the documents."""
+        """What to do with the documents."""
         return ComparePairs(_names(self.heads), self.threshold)
 
     def documents(self, *, most: int) -> list[Document]:
@@ -117,44 +117,44 @@ class AskQuestion(Texts):
     threshold: float | None = Field(None, description="Minimum score of an answer.")
 
     def work(self) -> AnswerQuestion:
-        """What is to be done with the documents."""
+        """What to do with the documents."""
         return AnswerQuestion(self.question, self.n, _names(self.heads), self.threshold)
 
 
 def checked(value: Any, kind: type[Asked]) -> Asked:
-    """A request's fields, if they are what they should be."""
+    """Check a request's fields."""
     if not isinstance(value, dict):
         raise ServeError("BX802", "the body must be a JSON object", hint='send for instance {"text": "…"}')
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        found = mistakes(error, kind)
-        more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-        raise ServeError("BX802", f"{found[0]}{more}", hint="/docs lists all fields") from None
+        problems = mistakes(error, kind)
+        more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
+        raise ServeError("BX802", f"{problems[0]}{more}", hint="/docs lists all fields") from None
 
 
 def documents(question: Texts, *, most: int) -> list[Document]:
     """The documents that a question is about: at least one, at most `most`."""
-    given = {
+    sources = {
         name: value
         for name in ("text", "texts", "documents", "content")
         if (value := getattr(question, name)) is not None
     }
-    if len(given) != 1:
-        said = " and ".join(given) or "none of them"
-        raise ServeError("BX802", f"give one of text, texts, documents and content, got {said}")
+    if len(sources) != 1:
+        names = " and ".join(sources) or "none of them"
+        raise ServeError("BX802", f"give one of text, texts, documents and content, got {names}")
     if question.from_ is not None and question.content is None:
-        raise ServeError("BX802", "from: it is for content, which is not given")
+        raise ServeError("BX802", "from: needs content, which is not given")
     must_be_few(len(question.texts or question.documents or ()), most)
-    found = list(islice(_documents(question), most + 1))
-    must_be_few(len(found), most)
-    if not found:
+    read_documents = list(islice(_documents(question), most + 1))
+    must_be_few(len(read_documents), most)
+    if not read_documents:
         raise ServeError("BX802", "there is no document in the request", hint="give at least one text")
-    return found
+    return read_documents
 
 
 def must_be_few(size: int, most: int) -> None:
-    """An error if a request has more documents than it may."""
+    """Refuse a request with too many documents."""
     if size > most:
         raise ServeError(
             "BX803",
@@ -176,12 +176,12 @@ def _documents(question: Texts) -> Iterable[Document]:
 
 
 def _records(records: list[dict[str, Any]]) -> Iterable[Document]:
-    """Documents of JSON objects: what a file of Biomux JSON lines would give, the version and the id added where they are missing."""
+    """Documents from JSON objects, as from a file of Biomux JSON lines; a missing version or id is added."""
     import orjson
 
     try:
-        lines = [orjson.dumps({"biomux": 1, "id": str(place), **one}) for place, one in enumerate(records, 1)]
-    except orjson.JSONEncodeError as error:  # it reads deeper than it writes
+        lines = [orjson.dumps({"biomux": 1, "id": str(place), **record}) for place, record in enumerate(records, 1)]
+    except orjson.JSONEncodeError as error:  # orjson reads deeper nesting than it writes
         raise ServeError("BX802", f"documents: {error}", hint="send documents that are nested less deeply") from None
     return formats.read_source(formats.of_bytes("documents", b"\n".join(lines)), format="jsonl")
 
@@ -198,9 +198,9 @@ def _file(content: str, format: str | None) -> Iterable[Document]:
     return chosen.read(source, on_error=formats.stop)
 
 
-def _names(given: list[str] | str | None) -> tuple[str, ...] | None:
-    if isinstance(given, str):
-        given = [name.strip() for name in given.split(",") if name.strip()]
-    if given is not None and not given:
+def _names(names: list[str] | str | None) -> tuple[str, ...] | None:
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",") if name.strip()]
+    if names is not None and not names:
         raise ServeError("BX802", "types, heads and tasks must name at least one", hint="leave the field out for all")
-    return None if given is None else tuple(given)
+    return None if names is None else tuple(names)

@@ -1,4 +1,4 @@
-"""Errors as answers: each code has its status, and a body `{error, code, type, where, hint}` that says what the command would say."""
+"""Errors as answers: each code has its status, and a body `{error, code, type, where, hint}` with the same message as on the command line."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ STATUS = {
     "BX811": 500,
     "BX814": 422,
 }
-"""Code → status. All other errors are about what was asked for: 422."""
+"""Code → status. All other errors are about the request: 422."""
 
 INTERNAL = {"BX603"}
-"""Codes whose message may name what happened inside: clients are told only that it happened."""
+"""Codes whose message may reveal internals: clients learn only that the error occurred."""
 
 JSON = "application/json"
 
@@ -38,7 +38,7 @@ def status(error: BiomuxError) -> int:
 
 
 def body(error: BiomuxError) -> bytes:
-    """The body of an error. Half a surrogate pair, which JSON cannot carry, becomes a question mark."""
+    """The body of an error. Half a surrogate pair, which JSON cannot represent, becomes a question mark."""
     message = "cannot be annotated" if error.code in INTERNAL else error.message
     content = {
         "error": message,
@@ -51,7 +51,7 @@ def body(error: BiomuxError) -> bytes:
 
 
 def headers(error: BiomuxError, *, retry_after: int = 1) -> dict[str, str]:
-    """Headers beyond the usual that a status asks for."""
+    """The extra headers that a status needs."""
     code = status(error)
     extra: dict[str, str] = {}
     if code in (429, 503):
@@ -64,7 +64,7 @@ def headers(error: BiomuxError, *, retry_after: int = 1) -> dict[str, str]:
 
 
 def bug() -> ServeError:
-    """What a client is told of a bug."""
+    """What a client gets to know about a bug."""
     return ServeError("BX811", "the service failed", hint="please report it, with the log line of this request id")
 
 

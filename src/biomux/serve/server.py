@@ -1,6 +1,6 @@
-"""One process that serves: an event loop, signals, and an end that loses no request.
+"""One serving process: an event loop, signals, and a shutdown that loses no request.
 
-SIGTERM and Ctrl-C stop taking connections, finish what has come, and end; SIGHUP loads the bundle and the keys again.
+SIGTERM and Ctrl-C stop accepting connections, finish the requests that have arrived, and end; SIGHUP reloads the bundle and the keys.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ BACKLOG = 1024
 """Connections that the system holds until they are accepted."""
 
 LARGEST_HEAD = 64 * 1024
-"""Bytes of a request's first line and headers."""
+"""Maximum bytes of a request's first line and headers."""
 
 TRIM_SECONDS = 5.0
-"""Between two times that freed memory is given back to the system."""
+"""Seconds between two returns of freed memory to the system."""
 
 
 def bind(settings: Settings) -> socket.socket:
-    """The socket that a service listens at: opened first, so that an address in use is told before anything is loaded."""
+    """The socket that a service listens on: opened first, so that an address in use is reported before anything is loaded."""
     listening: socket.socket | None = None
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
@@ -48,7 +48,7 @@ def bind(settings: Settings) -> socket.socket:
         reason = getattr(error, "strerror", None) or str(error)
         raise ServeError(
             "BX812",
-            f"cannot listen at {settings.host}:{settings.port}: {reason}",
+            f"cannot listen on {settings.host}:{settings.port}: {reason}",
             hint="choose another --port or --host",
         ) from None
     listening.set_inheritable(True)
@@ -59,7 +59,7 @@ def run(settings: Settings, listening: socket.socket, *, on_start: Callable[[Ser
     """Serve until a signal ends it."""
     _allow_many_files()
     service = Service(settings)
-    listening.listen(BACKLOG)  # from here on nobody is refused, though the first may wait a moment
+    listening.listen(BACKLOG)  # from here on no connection is refused, though the first may wait a moment
     if on_start is not None:
         on_start(service)
     asyncio.run(_serve(service, listening))
@@ -86,7 +86,7 @@ async def _serve(service: Service, listening: socket.socket) -> None:
 
 
 class HttpServer:
-    """A service at a socket, on the running event loop."""
+    """A service on a socket, on the running event loop."""
 
     def __init__(self, service: Service, listening: socket.socket) -> None:
         settings = service.settings
@@ -112,7 +112,7 @@ class HttpServer:
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
 
     async def serve(self) -> None:
-        """Answer until `stop` is called, and finish what has come by then."""
+        """Serve until `stop` is called, and finish the requests that have arrived by then."""
         log, model = self._service.log, self._service.model
         self._listening.listen(BACKLOG)
         host, port = self._listening.getsockname()[:2]
@@ -121,7 +121,7 @@ class HttpServer:
         log.event("stopped")
 
     def stop(self) -> None:
-        """Take no more connections. A second call does not wait for the requests that have come."""
+        """Accept no more connections. A second call does not wait for the requests that have arrived."""
         if not self._server.should_exit:
             self._service.log.event("stopping", waiting=len(self._service.queue))
         self._service.stop_taking()
@@ -130,7 +130,7 @@ class HttpServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its own signals: it would raise them again when all is done, and the command would end as if it had been killed."""
+    """uvicorn without its own signal handling: it would raise the signals again at the end, as if the command had been killed."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -148,7 +148,7 @@ def _on_signal(loop: asyncio.AbstractEventLoop, name: str, handler: Callable[[],
 
 
 def _allow_many_files() -> None:
-    """Every connection is a file: take as many as the system allows without asking."""
+    """Raise the limit of open files as far as the system allows: every connection is a file."""
     try:
         import resource
     except ImportError:
@@ -159,11 +159,11 @@ def _allow_many_files() -> None:
 
 
 async def _give_back_memory() -> None:
-    """Hand freed pages back to the system every few seconds (glibc; elsewhere nothing happens).
+    """Return freed pages to the system every few seconds (with glibc; elsewhere nothing happens).
 
-    glibc gives each thread a heap of its own. What a thread frees there is not used by the others, so under a long flood of requests, whose bodies are
+    glibc gives each thread its own heap. What a thread frees there is not used by the others, so under a long flood of requests, whose bodies are
     allocated by one thread and freed by another, memory grew although no more objects were alive. One heap for all would not grow, but threads wait for
-    each other there: docs/explanation/performance.md has what each way costs.
+    each other there: docs/explanation/performance.md says what each way costs.
     """
     import ctypes
 

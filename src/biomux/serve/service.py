@@ -1,4 +1,4 @@
-"""The service without HTTP: the model in use, the queue, the lanes; a question goes in, documents come out."""
+"""The service without HTTP: the model in use, the queue, the lanes; documents in, answers out."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class ClientLeftError(Exception):
-    """Nobody waits for the answer any more."""
+    """Nobody is waiting for the answer any more."""
 
 
 class Service:
-    """Everything that requests share. `stopping` is set once no new request should come."""
+    """Everything that requests share. `stopping` is set once no new request is accepted."""
 
     def __init__(self, settings: Settings, *, model: Model | None = None, log: Log | None = None) -> None:
         self.settings = settings
@@ -52,7 +52,7 @@ class Service:
         return not self.stopping and self.lanes.alive
 
     def reload(self) -> None:
-        """Load the bundle and the keys again. Requests that have come keep the old model; if the new one fails, everybody does."""
+        """Reload the bundle and the keys. Requests that have arrived keep the old model; if the new one fails, all do."""
         try:
             self.keys.reload()
             self.model = open_model(self.settings)
@@ -71,7 +71,7 @@ class Service:
         tokens: Sequence[int],
         gone: Callable[[], Awaitable[None]],
     ) -> Job:
-        """Let the lanes do the work; the job, ended. What `gone` gives ends when the client has left: nothing is computed for it then."""
+        """Let the lanes do the work, and return the finished job. The awaitable of `gone` ends when the client has disconnected: then nothing more is computed for it."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[None] = loop.create_future()
 
@@ -85,21 +85,23 @@ class Service:
 
         job = Job(model, work, documents, tokens, on_done)
         self.queue.put(job)
-        left = asyncio.ensure_future(gone())
+        disconnected = asyncio.ensure_future(gone())
         try:
-            await asyncio.wait({ended, left}, timeout=self.settings.timeout, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {ended, disconnected}, timeout=self.settings.timeout, return_when=asyncio.FIRST_COMPLETED
+            )
             if not ended.done():
                 late = ServeError(
                     "BX810",
                     f"the request was not answered within {self.settings.timeout:g} seconds",
                     hint="send it again later, or with fewer texts",
                 )
-                self.queue.discard(job, ClientLeftError() if left.done() else late)
+                self.queue.discard(job, ClientLeftError() if disconnected.done() else late)
         except asyncio.CancelledError:
             self.queue.discard(job, ClientLeftError())
             raise
         finally:
-            left.cancel()
+            disconnected.cancel()
         self.metrics.queue_seconds.observe(job.queued)
         if job.error is not None:
             raise job.error
@@ -110,7 +112,7 @@ class Service:
         self.stopping = True
 
     def close(self) -> None:
-        """Let the lanes finish what waits, and end."""
+        """Let the lanes finish the queue, and end."""
         self.stopping = True
         self.queue.close()
         self.lanes.join(self.settings.drain_timeout)

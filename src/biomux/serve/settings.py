@@ -1,4 +1,4 @@
-"""How a service is started: plain values, so that they travel to worker processes."""
+"""How a service is started: plain values that can be passed to worker processes."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """What `to_json` gave."""
+        """The settings in the text of `to_json`."""
         fields: dict[str, Any] = json.loads(text)
         return cls(**{**fields, "cors_origins": tuple(fields["cors_origins"])})
 
     def limits(self) -> dict[str, float]:
-        """What a client should know before it asks."""
+        """The limits that a client should know before it sends a request."""
         names = ("max_body", "max_documents", "queue_tokens", "timeout", "body_timeout")
         return {name: getattr(self, name) for name in names}

@@ -1,4 +1,4 @@
-"""What a request asks to be done with its documents. Values that compare: requests that ask for the same may share a batch."""
+"""What a request wants done with its documents. The values can be compared: requests for the same work may share a batch."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Work(Protocol):
-    """Something to do with documents: hashable, and the answer about one depends on no other."""
+    """Something to do with documents: hashable, and the answer about one document depends on no other."""
 
     def check(self, annotator: Annotator) -> None:
-        """Raise what is wrong with the question, before anything waits."""
+        """Raise an error for a bad request before it enters the queue."""
 
     def run(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError) -> Iterable[object]:
-        """What is found for each document, in order, without those that failed and went to `on_error`."""
+        """The result for each document, in order, without those that failed and went to `on_error`."""
 
 
 @dataclass(frozen=True)
 class Annotate:
-    """What the heads say, as `query` asks for it."""
+    """What the heads find, as `query` asks for it."""
 
     query: Query
 
@@ -42,7 +42,7 @@ class Annotate:
 
 @dataclass(frozen=True)
 class ComparePairs:
-    """What the heads for pairs of texts say of documents with a pair."""
+    """What the heads for pairs of texts predict for documents with a pair."""
 
     heads: tuple[str, ...] | None = None
     threshold: float | None = None
@@ -56,7 +56,7 @@ class ComparePairs:
 
 @dataclass(frozen=True)
 class AnswerQuestion:
-    """The best answers of each document to a question. Those of all documents together are among them."""
+    """The best answers of each document to a question. The best of all documents together are among them."""
 
     question: str
     n: int = 5
@@ -76,11 +76,11 @@ class AnswerQuestion:
 
         for document in documents:
             failed.clear()
-            found = self._ask(annotator, [document], keep)
+            answers = self._ask(annotator, [document], keep)
             if failed:
                 on_error(document, failed[0])
             else:
-                yield found
+                yield answers
 
     def _ask(self, annotator: Annotator, documents: Sequence[Document], on_error: OnError | None) -> list[FoundAnswer]:
         return annotator.ask(

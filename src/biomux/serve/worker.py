@@ -15,7 +15,7 @@ from biomux.serve.workers import SETTINGS, SOCKET
 
 
 def main() -> int:
-    """Serve at the socket that was passed on; the exit code."""
+    """Serve on the inherited socket; returns the exit code."""
     settings = Settings.from_json(os.environ[SETTINGS])
     listening = socket.socket(fileno=int(os.environ[SOCKET]))
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
@@ -28,7 +28,7 @@ def main() -> int:
 
 
 def _end_with_parent(parent: int) -> None:
-    """A worker whose parent was killed would hold the port for ever."""
+    """End with the parent: a worker whose parent was killed would hold the port for ever."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os.kill(os.getpid(), 15)

@@ -1,4 +1,4 @@
-"""Several worker processes behind one port: this process opens the socket, starts them, and starts another where one ends.
+"""Several worker processes behind one port: this process opens the socket, starts them, and replaces any that ends.
 
 The workers share the socket, so a connection that waits when one is killed goes to another. SIGHUP is passed on to all; SIGTERM and Ctrl-C
 let them finish.
@@ -29,10 +29,10 @@ SETTINGS = "_BIOMUX_SERVE_SETTINGS"
 SOCKET = "_BIOMUX_SERVE_SOCKET"
 
 SOONEST = 1.0
-"""Seconds between two starts in one place: a worker that cannot live must not keep the machine busy."""
+"""Seconds between two starts of the same worker: one that fails at once must not keep the machine busy."""
 
 EARLY = 5
-"""Workers that may end in a row, each within seconds of its start, before the whole service gives up."""
+"""Number of workers in a row that may end within seconds of their start before the whole service gives up."""
 
 
 class Workers:
@@ -88,12 +88,12 @@ class Workers:
 
     def _start(self, metrics: str) -> subprocess.Popen[bytes]:
         os.environ[SHARED] = metrics
-        told = {SETTINGS: self._settings.to_json(), SOCKET: str(self._listening.fileno())}
+        variables = {SETTINGS: self._settings.to_json(), SOCKET: str(self._listening.fileno())}
         process = subprocess.Popen(
             [sys.executable, "-m", "biomux.serve.worker"],
-            env={**os.environ, **told},
+            env={**os.environ, **variables},
             pass_fds=[self._listening.fileno()],
-            start_new_session=True,  # Ctrl-C reaches this process alone, which passes it on
+            start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
         )
         self._log.event("worker started", pid=process.pid)
         return process

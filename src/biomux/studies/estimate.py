@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 MEASURE = 4.0
 """Seconds that each kind of member is measured for."""
 FASTER = 3.0
-"""How much faster a model reads than it learns, about."""
+"""Roughly how much faster inference is than training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a member would cost. `steps` and `tokens` are of all epochs; `known` says whether it is done already."""
+    """What a member would cost. `steps` and `tokens` are totals over all epochs; `known` says whether it is done already."""
 
     member: Member
     examples: int
@@ -47,7 +47,7 @@ def plan(
 ) -> list[Planned]:
     """The members with their costs. Those that differ in their seed alone are measured once; a pair of tasks costs what both cost alone."""
     estimates: dict[str, Estimate] = {}
-    made: list[Planned] = []
+    planned: list[Planned] = []
     alone = {frozenset(single.recipe.tasks): single for single in reversed(members) if len(single.recipe.tasks) == 1}
     for member in members:
         names = frozenset(member.recipe.tasks)
@@ -61,7 +61,7 @@ def plan(
                 listen(part.name)
                 estimates[key] = estimate(_measurable(part.recipe), directory=directory, measure=MEASURE)
             measured.append((part, estimates[key]))
-        made.append(
+        planned.append(
             Planned(
                 member,
                 sum(number for _, cost in measured for number, _ in cost.sizes.values()),
@@ -72,11 +72,11 @@ def plan(
                 finished(member, folder, split=scoring.split),
             )
         )
-    return made
+    return planned
 
 
 def _measurable(recipe: Recipe) -> Recipe:
-    """The recipe with an encoder that is there before the study is: as it is before the run that it is to come from."""
+    """The recipe with an encoder that can be loaded before the study has run: the one that the other run itself starts from."""
     if recipe.model.encoder.run is None:
         return recipe
     encoder = recipe.model.encoder.model_copy(update={"run": None})
@@ -84,7 +84,7 @@ def _measurable(recipe: Recipe) -> Recipe:
 
 
 def _pairs(single: Member, pair: Member) -> bool:
-    """Whether a pair is of the same transfer study as a single."""
+    """Whether a single and a pair belong to the same transfer study."""
     name = next(iter(single.recipe.tasks))
     return single.recipe.hold_out == pair.recipe.hold_out != () and name in pair.recipe.tasks
 
@@ -95,7 +95,7 @@ def _key(recipe: Recipe) -> str:
 
 
 def _held(recipe: Recipe, cost: Estimate, scoring: Scoring) -> float:
-    """Seconds of scoring a part that training does not score: by the documents that its card counts."""
+    """Seconds to score a split that training does not score, by the number of documents on its card."""
     if scoring.split == recipe.development.split:
         return 0.0
     total = 0.0

@@ -1,7 +1,7 @@
-"""What a study found: values over seeds, and tests between systems on the same documents. Read off the study's folder alone.
+"""What a study found: values over seeds, and tests between systems on the same documents. Read from the study's folder alone.
 
 Tests resample documents, so they say whether two systems, as they were trained, differ on documents like these. How much a system changes with
-its seed is what the standard deviation says; no test here covers that. A difference counts where bootstrap and randomisation both say so.
+its seed is what the standard deviation says; no test here covers that. A difference counts if bootstrap and randomisation both find it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ScoredMember:
-    """One task of one member that is done."""
+    """One task of one member that is finished."""
 
     task: str
     system: str
@@ -43,7 +43,7 @@ class ScoredMember:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A study's folder as it was read: the manifest, and what each member that is done scored."""
+    """A study's folder as it was read: the manifest, and the scores of each finished member."""
 
     folder: Path
     manifest: Mapping[str, Any]
@@ -78,7 +78,7 @@ def read(folder: Path) -> Found:
     try:
         manifest = json.loads(path.read_bytes())
         if manifest.get("format") != FORMAT or manifest.get("version") != VERSION:
-            raise ValueError(f"it is of format {manifest.get('format')!r}, version {manifest.get('version')!r}")
+            raise ValueError(f"its format is {manifest.get('format')!r}, version {manifest.get('version')!r}")
         scored = [
             scored_member
             for member in manifest["members"]
@@ -114,10 +114,10 @@ def report(found: Found) -> dict[str, Any]:
                 if seeds:
                     values.append(_value(task, point, system, seeds))
             for system in have[1:]:
-                made = test(found.of(task, have[0], point), found.of(task, system, point), found.manifest)
-                if made is not None:
-                    comparison, said = made
-                    remarks += [f"{task}, {point or 'all'}: {said}"] if said else []
+                outcome = test(found.of(task, have[0], point), found.of(task, system, point), found.manifest)
+                if outcome is not None:
+                    comparison, remark = outcome
+                    remarks += [f"{task}, {point or 'all'}: {remark}"] if remark else []
                     pairs.append(({"task": task, "point": point, "first": have[0], "second": system}, comparison))
     corrected = holm([both(comparison) for _, comparison in pairs])
     tests = [{**who, **tested(comparison), "p_holm": p} for (who, comparison), p in zip(pairs, corrected, strict=True)]
@@ -128,7 +128,7 @@ def report(found: Found) -> dict[str, Any]:
         "points": points,
         "values": values,
         "tests": tests,
-        "alarms": [told for one in tests if (told := _alarm(found, one))],
+        "alarms": [alarm for row in tests if (alarm := _alarm(found, row))],
         "remarks": remarks,
     }
 
@@ -171,9 +171,11 @@ def head(found: Found) -> dict[str, Any]:
         "split": found.manifest["split"],
         "alpha": found.manifest["alpha"],
         "members": {"done": len(members) - len(found.failed), "of": len(members)},
-        "failed": [{"name": one["name"], "state": one["state"], "error": one["error"]} for one in found.failed],
-        "seconds": round(sum(one["seconds"] for one in members), 1),
-        "tokens": sum(one["tokens"] for one in members),
+        "failed": [
+            {"name": member["name"], "state": member["state"], "error": member["error"]} for member in found.failed
+        ],
+        "seconds": round(sum(member["seconds"] for member in members), 1),
+        "tokens": sum(member["tokens"] for member in members),
         "machine": found.manifest["machine"],
         "documents": {task: _documents(found, task) for task in found.tasks()},
     }
@@ -188,14 +190,14 @@ def test(
     known_left, known_right = [rows for rows in first_rows if rows], [rows for rows in second_rows if rows]
     if not seeds or len(known_left) < len(seeds) or len(known_right) < len(seeds):
         return None
-    uneven = "" if set(first) == set(second) else f"tested on seeds {', '.join(map(str, seeds))} alone, which both have"
+    uneven = "" if set(first) == set(second) else f"tested only on seeds {', '.join(map(str, seeds))}, which both have"
     return compare_rows(known_right, known_left, samples=manifest["samples"]), uneven
 
 
 def both(comparison: Comparison) -> float:
-    """The larger p of the two tests: a difference counts where both say so.
+    """The larger p of the two tests: a difference counts if both find it.
 
-    Where a figure hangs on a few documents (one hit, many false alarms) randomisation alone may call sure what a resample would lose.
+    Where a figure depends on a few documents (one hit, many false alarms), randomisation alone may find significant what a resample would lose.
     """
     return max(comparison.p_bootstrap, comparison.p_randomisation)
 
@@ -219,18 +221,18 @@ def point_of(member: Mapping[str, Any]) -> str:
 
 
 def _value(task: str, point: str, system: str, seeds: Mapping[int, ScoredMember]) -> dict[str, Any]:
-    each = {seed: seeds[seed].value for seed in sorted(seeds)}
+    values = {seed: seeds[seed].value for seed in sorted(seeds)}
     return {
         "task": task,
         "point": point,
         "system": system,
-        "seeds": {str(seed): value for seed, value in each.items()},
-        **spread(list(each.values())),
+        "seeds": {str(seed): value for seed, value in values.items()},
+        **spread(list(values.values())),
     }
 
 
 def _documents(study: Found, task: str) -> dict[str, Any]:
-    """What a task was scored on; of several corpora of a grid all are named."""
+    """What a task was scored on; if a grid has several corpora, all are named."""
     by_checksum = {scored_member.sha256: scored_member for scored_member in study.scored if scored_member.task == task}
     first = next(iter(by_checksum.values()))
     return {
@@ -272,9 +274,9 @@ def _member(folder: Path, member: Mapping[str, Any]) -> list[ScoredMember]:
 
 def _same_documents(study: Found) -> None:
     """Members of one task at one point must have been scored on the same documents."""
-    seen: dict[tuple[str, str], ScoredMember] = {}
+    first_scored: dict[tuple[str, str], ScoredMember] = {}
     for member in study.scored:
-        first = seen.setdefault((member.task, member.point), member)
+        first = first_scored.setdefault((member.task, member.point), member)
         if first.sha256 != member.sha256:
             raise ScoreError(
                 "BX706",
@@ -286,8 +288,8 @@ def _same_documents(study: Found) -> None:
 
 def systems_of(values: Sequence[Mapping[str, Any]], task: str) -> dict[str, dict[str, list[float]]]:
     """Point → system → the values of its seeds, of one task."""
-    made: dict[str, dict[str, list[float]]] = {}
+    by_point: dict[str, dict[str, list[float]]] = {}
     for value in values:
         if value["task"] == task:
-            made.setdefault(value["point"], {})[value["system"]] = list(value["seeds"].values())
-    return made
+            by_point.setdefault(value["point"], {})[value["system"]] = list(value["seeds"].values())
+    return by_point

@@ -47,12 +47,12 @@ class Member:
             return {name: (name, task) for name, task in tasks.items() if task.scored}
         alone: dict[str, Any] = {"also": (), "join": "common", "types": None, "rename": {}}
         return {
-            name: (one.task, tasks[one.task].model_copy(update={"corpus": one.corpus, **alone}))
-            for name, one in self.columns.items()
+            name: (column.task, tasks[column.task].model_copy(update={"corpus": column.corpus, **alone}))
+            for name, column in self.columns.items()
         }
 
     def to_json(self) -> dict[str, Any]:
-        """What the study's manifest says about it, beside how it went."""
+        """What the study's manifest says about it, besides its outcome."""
         corpora = {name: task.corpus for name, (_, task) in self.scored.items()}
         kinds = {name: task.kind for name, (_, task) in self.scored.items()}
         return {
@@ -75,16 +75,16 @@ def of_study(
     small: Callable[[Recipe], Recipe] | None = None,
     folder: Path | None = None,
 ) -> list[Member]:
-    """The members in the order in which they are trained: seed by seed, so that an unfinished study has whole seeds; before them, teachers of which all seeds are needed.
+    """The members in training order: seed by seed, so that an unfinished study has whole seeds. Teachers of which all seeds are needed come first.
 
-    `place` is the folder of the study's own recipes, `small` makes recipes quick, `folder` is that of the study, where the encoders of other members are.
+    `place` is the folder of the study's own recipes, `small` makes recipes quick, `folder` is the study's, where the encoders of other members are.
     """
     from biomux.studies.schema import StudySystem
 
     systems = study.systems or {study.recipe or study.name: StudySystem()}
     changes = [recipes.parsed(setting) for setting in settings]
     axes = _labels(study.grid)
-    made: dict[str, Member] = {}
+    members: dict[str, Member] = {}
     seeds = dict.fromkeys([*study.seeds, *(seed for system in systems.values() for seed in system.seeds or ())])
     for seed in seeds:
         for values in product(*study.grid.values()):
@@ -93,24 +93,24 @@ def of_study(
             for name, system in systems.items():
                 if seed not in (system.seeds or study.seeds):
                     continue
-                put = {**study.set, **system.set, **chosen, **dict(changes), "loop.seed": seed}
+                overrides = {**study.set, **system.set, **chosen, **dict(changes), "loop.seed": seed}
                 if system.teacher_of is not None:
-                    put["teacher.models"] = [system.teacher_of]  # until its run has a name
+                    overrides["teacher.models"] = [system.teacher_of]  # until its run has a name
                 where = f"study {study.name!r} → {name}"
-                for part, recipe in _recipes(study, system, put, place, where=where):
+                for part, recipe in _recipes(study, system, overrides, place, where=where):
                     recipe = small(recipe) if small else recipe
-                    called = _name(name, part, point, study.grid, seed)
-                    member = Member(called, name, recipe, seed, point, part, columns=system.columns)
+                    member_name = _name(name, part, point, study.grid, seed)
+                    member = Member(member_name, name, recipe, seed, point, part, columns=system.columns)
                     _columns_exist(member, where=where)
                     if system.encoder_of is not None:
-                        member = _begun(member, system.encoder_of, made, folder)
-                    if member.name in made:
+                        member = _begun(member, system.encoder_of, members, folder)
+                    if member.name in members:
                         raise RecipeError(
                             "BX305", f"two members have the name {member.name!r}", where=f"study {study.name!r}"
                         )
-                    made[member.name] = member
+                    members[member.name] = member
     first = {system.teacher_of for system in systems.values() if system.teachers == "all-seeds"}
-    ordered = sorted(made.values(), key=lambda member: member.system not in first)
+    ordered = sorted(members.values(), key=lambda member: member.system not in first)
     taught = [_taught(member, systems[member.system], ordered, folder) for member in ordered]
     _must_have(study.score.tasks, taught, where=f"study {study.name!r}")
     return taught
@@ -125,39 +125,44 @@ def of_transfer(
 ) -> list[Member]:
     """Each task alone, then every two together, seed by seed. All hold out the same documents: what one task is scored on, none is trained on."""
     where = f"transfer study {transfer.name!r}"
-    made: list[Member] = []
+    members: list[Member] = []
     for seed in transfer.seeds:
-        put = {**transfer.set, **dict(map(recipes.parsed, settings)), "loop.seed": seed}
-        whole = _recipe(transfer.recipe, put, place, where=where)
+        overrides = {**transfer.set, **dict(map(recipes.parsed, settings)), "loop.seed": seed}
+        whole = _recipe(transfer.recipe, overrides, place, where=where)
         whole = small(whole) if small else whole
         tasks = transfer.tasks or tuple(whole.tasks)
         unknown = [name for name in tasks if name not in whole.tasks]
         if unknown or len(set(tasks)) < 2:
-            said = f"the recipe has no task {unknown[0]!r}" if unknown else "a transfer study needs at least two tasks"
-            raise RecipeError(
-                "BX305", said, where=f"{where} → tasks", hint=did_you_mean(unknown[0] if unknown else "", whole.tasks)
+            message = (
+                f"the recipe has no task {unknown[0]!r}" if unknown else "a transfer study needs at least two tasks"
             )
-        held = tuple(dict.fromkeys(_corpora(whole, tasks)))
+            raise RecipeError(
+                "BX305",
+                message,
+                where=f"{where} → tasks",
+                hint=did_you_mean(unknown[0] if unknown else "", whole.tasks),
+            )
+        held_out = tuple(dict.fromkeys(_corpora(whole, tasks)))
         for names in [*((name,) for name in tasks), *combinations(tasks, 2)]:
-            recipe = _only(whole, names, held, where=where)
+            recipe = _only(whole, names, held_out, where=where)
             system = " + ".join(names)
-            made.append(Member(_name("+".join(names), "", (), {}, seed), system, recipe, seed))
-    _must_have(transfer.score.tasks, made, where=where)
-    return made
+            members.append(Member(_name("+".join(names), "", (), {}, seed), system, recipe, seed))
+    _must_have(transfer.score.tasks, members, where=where)
+    return members
 
 
 def _recipes(
-    study: Study, system: StudySystem, put: Mapping[str, Any], place: Path | None, *, where: str
+    study: Study, system: StudySystem, overrides: Mapping[str, Any], place: Path | None, *, where: str
 ) -> Iterator[tuple[str, Recipe]]:
     """The recipes of a system with its values, each with the short name of its part where there are several."""
     for part, source in _parts(study, system):
-        recipe = _recipe(source, put, place, where=where)
+        recipe = _recipe(source, overrides, place, where=where)
         if not system.alone:
             yield part, recipe
             continue
-        held = tuple(dict.fromkeys((*_corpora(recipe, recipe.tasks), *recipe.hold_out)))
+        held_out = tuple(dict.fromkeys((*_corpora(recipe, recipe.tasks), *recipe.hold_out)))
         for task in recipe.tasks:
-            yield task, _only(recipe, [task], held, where=where)
+            yield task, _only(recipe, [task], held_out, where=where)
 
 
 def _corpora(recipe: Recipe, names: Iterable[str]) -> list[str]:
@@ -176,21 +181,21 @@ def _parts(study: Study, system: StudySystem) -> Iterator[tuple[str, str]]:
         yield Path(recipe).stem, recipe
 
 
-def _recipe(source: str, put: Mapping[str, Any], place: Path | None, *, where: str) -> Recipe:
+def _recipe(source: str, overrides: Mapping[str, Any], place: Path | None, *, where: str) -> Recipe:
     beside = place / source if place is not None else None
     raw, where_found = recipes.plain(str(beside) if beside is not None and beside.is_file() else source)
     raw = copy.deepcopy(raw)
-    for path, value in put.items():
+    for path, value in overrides.items():
         recipes.put(raw, path, value)
     return recipes.check(raw, where=f"{where}: {where_found}")
 
 
 def _parts_held(recipe: Recipe) -> tuple[str, ...]:
-    """The parts that all of a recipe's models hold out of every corpus: not the development parts, where all tasks are trained on them."""
+    """The parts that all of a recipe's models hold out of every corpus: without the development parts if all tasks are trained on them."""
     return tuple(part for part in ("devel", "test") if any(part not in task.train for task in recipe.tasks.values()))
 
 
-def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where: str) -> Recipe:
+def _only(recipe: Recipe, names: Sequence[str], held_out: tuple[str, ...], *, where: str) -> Recipe:
     """The recipe with these tasks alone. An auxiliary task without the task that it is derived from makes its own examples."""
     tasks = {name: recipe.tasks[name] for name in names}
     for name, task in tasks.items():
@@ -211,7 +216,7 @@ def _only(recipe: Recipe, names: Sequence[str], held: tuple[str, ...], *, where:
     parts = tuple(part for part in recipe.hold_out_parts if part in _parts_held(recipe)) or ("test",)
     regime = recipe.regime.model_copy(update={"settings": settings})
     changed = recipe.model_copy(
-        update={"tasks": tasks, "regime": regime, "types": {}, "hold_out": held, "hold_out_parts": parts}
+        update={"tasks": tasks, "regime": regime, "types": {}, "hold_out": held_out, "hold_out_parts": parts}
     )
     return recipes.check(changed.model_dump(mode="json"), where=where)
 
@@ -227,24 +232,24 @@ def _columns_exist(member: Member, *, where: str) -> None:
             )
 
 
-def _begun(member: Member, origin: str, made: Mapping[str, Member], folder: Path | None) -> Member:
-    """The member with the encoder of another one, which was made before it."""
+def _begun(member: Member, origin: str, members: Mapping[str, Member], folder: Path | None) -> Member:
+    """The member with the encoder of another member, one that was made before it."""
     system, _, part = origin.partition(".")
     origins = [
         candidate
-        for candidate in made.values()
+        for candidate in members.values()
         if (candidate.system, candidate.point, candidate.seed) == (system, member.point, member.seed)
         and part in ("", candidate.part)
     ]
     if len(origins) != 1:
-        known = sorted({f"{candidate.system}.{candidate.part}".rstrip(".") for candidate in made.values()})
+        names = sorted({f"{candidate.system}.{candidate.part}".rstrip(".") for candidate in members.values()})
         raise RecipeError(
             "BX305",
             f"encoder_of must name exactly one member, got {origin!r}",
             where=f"systems → {member.system} → encoder_of",
             hint=f"{system!r} has no seed {member.seed}: give both the same seeds"
-            if member.seed not in {one.seed for one in made.values() if one.system == system}
-            else did_you_mean(origin, known),
+            if member.seed not in {candidate.seed for candidate in members.values() if candidate.system == system}
+            else did_you_mean(origin, names),
         )
     run = str((folder or Path()) / "runs" / origins[0].name)
     encoder = member.recipe.model.encoder.model_copy(update={"run": run})
@@ -272,7 +277,8 @@ def _taught(member: Member, system: StudySystem, members: Sequence[Member], fold
             f"teacher_of must name a system that has the same points and parts, got {system.teacher_of!r}",
             where=f"systems → {member.system} → teacher_of",
             hint=f"{name!r} has no seed {member.seed}: give both the same seeds, or set teachers: all-seeds"
-            if system.teachers == "same-seed" and member.seed not in {one.seed for one in members if one.system == name}
+            if system.teachers == "same-seed"
+            and member.seed not in {candidate.seed for candidate in members if candidate.system == name}
             else did_you_mean(system.teacher_of, {candidate.system for candidate in members}),
         )
     runs = [str((folder or Path()) / "runs" / candidate.name) for candidate in teachers]
@@ -283,7 +289,7 @@ def _taught(member: Member, system: StudySystem, members: Sequence[Member], fold
 
 
 def _labels(grid: Iterable[str]) -> list[str]:
-    """A short name for each path: its last part, or all of it where that is not enough."""
+    """A short name for each path: its last part, or the whole path if that is ambiguous."""
     paths = list(grid)
     last = [path.rpartition(".")[2] for path in paths]
     return [path if last.count(short) > 1 else short for path, short in zip(paths, last, strict=True)]
@@ -311,12 +317,12 @@ def _base(corpus: str) -> str:
 
 
 def _must_have(tasks: Sequence[str] | None, members: Iterable[Member], *, where: str) -> None:
-    known = dict.fromkeys(name for member in members for name in member.scored)
+    task_names = dict.fromkeys(name for member in members for name in member.scored)
     for name in tasks or ():
-        if name not in known:
+        if name not in task_names:
             raise RecipeError(
                 "BX305",
                 f"no member has the task {name!r}",
                 where=f"{where} → score → tasks",
-                hint=did_you_mean(name, known),
+                hint=did_you_mean(name, task_names),
             )

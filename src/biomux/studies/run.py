@@ -1,9 +1,9 @@
-"""A study run: each member is an ordinary run, trained and then scored; what is done is not done again.
+"""Run a study: each member is an ordinary run, trained and then scored; finished work is not repeated.
 
 STUDY/
 ├── study.yaml               the study, fully expanded
 ├── study.json               the manifest: members, how each went, what the report is made of
-├── journal.jsonl            one line an event
+├── journal.jsonl            one event per line
 ├── runs/MEMBER/             a run, as `biomux train` leaves it
 │   └── scored/SPLIT/        scores.json; of each task its predictions, and the rows that tests resample
 ├── report.md, report.json   when it is done: tables, tests, advice
@@ -49,7 +49,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a member went: "done", "failed" with the reason, or "waiting" while it was not tried."""
+    """How a member went: "done", "failed" with the reason, or "waiting" if it was not tried."""
 
     state: str = "waiting"
     error: str | None = None
@@ -100,14 +100,14 @@ def run_study(
 
 
 def drop_weights(members: Sequence[Member], folder: Path) -> None:
-    """Take away the weights of all members: their scores and predictions stay."""
+    """Delete the weights of all members; their scores and predictions stay."""
     for member in members:
         (folder / "runs" / member.name / WEIGHTS).unlink(missing_ok=True)
 
 
 def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, directory: Path | None) -> None:
-    """Refuse, before anything is trained, a folder of another study and splits that are not there to be scored."""
-    seen: set[tuple[str, str]] = set()
+    """Refuse, before anything is trained, a folder of another study and splits to score that do not exist."""
+    loaded: set[tuple[str, str]] = set()
     for member in members:
         place = folder / "runs" / member.name
         if RunFolder(place).exists and RunFolder(place).recipe.training() != member.recipe.training():
@@ -119,8 +119,8 @@ def check(members: Sequence[Member], folder: Path, *, scoring: Scoring, director
             )
         for name, (_, task) in _scored(member, scoring).items():
             for corpus in corpora_of(task):
-                if (corpus, scoring.split) not in seen:
-                    seen.add((corpus, scoring.split))
+                if (corpus, scoring.split) not in loaded:
+                    loaded.add((corpus, scoring.split))
                     corpora.load(corpus, scoring.split, directory=directory)
             if scoring.split in task.train:
                 raise TrainingError(
@@ -149,16 +149,16 @@ def _member(
     report_every: float,
 ) -> Outcome:
     place = folder / "runs" / member.name
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
         if not _trained(place):
             run.start(member.recipe, place, directory=directory, listen=listen, report_every=report_every)
         score_run(member, place, scoring=scoring, directory=directory)
     except BiomuxError as error:
-        return Outcome("failed", str(error), round(time.monotonic() - begun, 1))
-    except Exception as error:  # one member's misfortune must not cost the others their night
+        return Outcome("failed", str(error), round(time.monotonic() - started, 1))
+    except Exception as error:  # one failing member must not stop the others
         reason = " ".join(str(error).split())[:300]
-        return Outcome("failed", f"unexpected {type(error).__name__}: {reason}", round(time.monotonic() - begun, 1))
+        return Outcome("failed", f"unexpected {type(error).__name__}: {reason}", round(time.monotonic() - started, 1))
     if keep != "all":
         for part in ("checkpoints", "cache"):
             shutil.rmtree(place / part, ignore_errors=True)
@@ -174,11 +174,11 @@ def _trained(place: Path) -> bool:
 
 
 def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path | None = None) -> dict[str, Any]:
-    """Score a run on a split: what its annotator says about each task's documents. The content of the scores.json that is written.
+    """Score a run on a split by what its annotator predicts for each task's documents. Returns the content of the scores.json it writes.
 
     For the development part, the predictions that the run wrote at its end are used.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     files = RunFolder(folder)
     recipe = files.recipe
     library = Library(directory, recipe.documents)
@@ -189,7 +189,7 @@ def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path
     place = folder / "scored" / scoring.split
     if place.exists():
         shutil.rmtree(place)
-    with folder_target(place) as made:
+    with folder_target(place) as score_folder:
         for name, (head, part) in _scored(member, scoring).items():
             task, gold = tasks[head], list(_documents(library, recipe, part, scoring))
             predicted = None if member.columns else _known(folder, recipe, name, scoring, gold)
@@ -211,19 +211,19 @@ def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path
                 "documents": len(gold),
                 "sha256": checksum.value,
             }
-            with (made / f"{name}.predictions.jsonl").open("wb") as stream:
+            with (score_folder / f"{name}.predictions.jsonl").open("wb") as stream:
                 stream.writelines(map(jsonl.line, predicted))
             if scores.rows is not None:
-                (made / f"{name}.rows.json").write_text(json.dumps(scores.rows.to_json()), encoding="utf-8")
+                (score_folder / f"{name}.rows.json").write_text(json.dumps(scores.rows.to_json()), encoding="utf-8")
         content = {
             "format": SCORES,
             "version": VERSION,
             "biomux": __version__,
             "split": scoring.split,
-            "seconds": round(time.monotonic() - begun, 1),
+            "seconds": round(time.monotonic() - started, 1),
             "tasks": by_task,
         }
-        (made / "scores.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        (score_folder / "scores.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return content
 
 
@@ -268,7 +268,7 @@ def _scored(member: Member, scoring: Scoring) -> dict[str, tuple[str, TaskSettin
 
 
 def _annotated(documents: Sequence[Document], types: Sequence[str]) -> list[Document]:
-    """The documents without what a corpus of these types says nothing about."""
+    """The documents without annotations of any other than these types."""
     return [
         replace(document, spans=tuple(span for span in document.spans if span.type in types), relations=())
         for document in documents

@@ -1,4 +1,4 @@
-"""Recipes over recipes: what a study and a transfer study may say. As strict as recipes, with the same errors.
+"""Recipes over recipes: the schema of studies and transfer studies. As strict as recipes, with the same errors.
 
 A study trains systems (recipes with values set) at every point of a grid with every seed, and compares them. A transfer study trains each
 task of a recipe alone and every two of them together, and asks which task helps which.
@@ -30,7 +30,7 @@ class Scoring(Section):
 
 
 class ScoredColumn(Section):
-    """A column of the table that a head is scored for on another corpus than its own: of what it finds, the types that the corpus annotates."""
+    """A column of the table for which a head is scored on a corpus other than its own, on the types that this corpus annotates."""
 
     task: str
     corpus: str
@@ -78,7 +78,7 @@ class Study(Section):
     @model_validator(mode="after")
     def _systems_have_recipes(self) -> Self:
         if not self.systems and self.recipe is None:
-            raise ValueError("recipe: name one, or systems with recipes of their own")
+            raise ValueError("recipe: name one, or give every system its own")
         before: list[str] = []
         for name, system in self.systems.items():
             if system.recipe is None and self.recipe is None:
@@ -91,10 +91,10 @@ class Study(Section):
             before.append(name)
         for where, seeds in (
             ("", self.seeds),
-            *((f"systems → {name} → ", one.seeds) for name, one in self.systems.items()),
+            *((f"systems → {name} → ", system.seeds) for name, system in self.systems.items()),
         ):
             if seeds is not None and len(set(seeds)) < len(seeds):
-                raise ValueError(f"{where}seeds: each may be named once")
+                raise ValueError(f"{where}seeds: each may be named only once")
         return self
 
 
@@ -121,7 +121,7 @@ def read_study(name: str) -> tuple[Study, Path | None]:
     """The study of a file or of a name such as `d/learning-curve`, and the folder that its recipes may be in."""
     text, where, place = source(name, "studies")
     raw = recipes.mapping(
-        text, where=where, what="a study is a mapping with the keys name, recipe, systems, grid, seeds"
+        text, where=where, what="a study must be a mapping with the keys name, recipe, systems, grid, seeds"
     )
     return recipes.checked(Study, raw, where=where, hint="see docs/how-to/studies.md"), place
 
@@ -135,7 +135,7 @@ def read_transfer(name: str) -> tuple[Transfer, Path | None]:
         raise _unknown(name, [*names("transfers"), *recipes.names()], "transfer study or recipe")
     text, where, place = source(name, "transfers")
     raw = recipes.mapping(
-        text, where=where, what="a transfer study is a mapping with the keys name, recipe, tasks, seeds"
+        text, where=where, what="a transfer study must be a mapping with the keys name, recipe, tasks, seeds"
     )
     if "model" in raw:
         recipe = recipes.check(raw, where=where)

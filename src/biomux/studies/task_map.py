@@ -1,7 +1,7 @@
 """The 2-D map of tasks: principal axes of their vectors. Numpy alone.
 
->>> found = project(["a", "b", "c"], np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]))
->>> [round(share, 2) for share in found["shares"]], round(found["similarity"]["a"]["b"], 2)
+>>> tasks = project(["a", "b", "c"], np.array([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]]))
+>>> [round(share, 2) for share in tasks["shares"]], round(tasks["similarity"]["a"]["b"], 2)
 ([1.0, 0.0], 0.99)
 """
 
@@ -26,7 +26,7 @@ def project(
     kinds: Mapping[str, str] | None = None,
     method: str = "",
 ) -> dict[str, Any]:
-    """Points in the plane, the share of the vectors' differences that each axis shows, and the cosine of every two; plain JSON.
+    """Points in the plane, the share of variance that each axis shows, and the cosine of every pair; plain JSON.
 
     With vectors of length 1 this is the same as classical multidimensional scaling of their distances. Signs of axes are chosen so that the
     task farthest along each is on its positive side: the same vectors give the same picture.
@@ -34,13 +34,13 @@ def project(
     if len(names) < 2 or len(names) != len(vectors) or len(set(names)) < len(names):
         raise ScoreError(
             "BX704",
-            f"a map needs at least two tasks, each with a name and a vector; there are {len(set(names))}",
+            f"a map needs at least two tasks, each with a name and a vector, got {len(set(names))}",
             hint="name more runs, or one with several tasks",
         )
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.where(lengths > 0, lengths, 1.0)
-    left, sizes, _ = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
-    places = (left * sizes)[:, :2]
+    left_vectors, sizes, _ = np.linalg.svd(units - units.mean(axis=0), full_matrices=False)
+    places = (left_vectors * sizes)[:, :2]
     if places.shape[1] < 2:
         places = np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
     for axis in range(2):
@@ -55,7 +55,7 @@ def project(
         "points": {name: [float(x), float(y)] for name, (x, y) in zip(names, places, strict=True)},
         "shares": shares + [0.0] * (2 - len(shares)),
         "similarity": {
-            name: {other: float(cosine[row, column]) for column, other in enumerate(names)}
+            name: {partner: float(cosine[row, column]) for column, partner in enumerate(names)}
             for row, name in enumerate(names)
         },
     }

@@ -1,7 +1,7 @@
 """Which task helps which: for tasks s and t, does t get better when it is trained with s? (Paper B's Figure 2, paper D's Figure 5.)
 
 The edge s → t is the figure of t trained with s minus that of t alone, on the same documents, with the same seeds. It "helps" or "hurts" where
-paired bootstrap and approximate randomisation over documents both say that the difference is not chance, corrected by Holm over all edges; else it
+paired bootstrap and approximate randomisation over documents both find that the difference is not chance, corrected by Holm over all edges; else it
 has "no effect" that these documents can show.
 """
 
@@ -45,15 +45,15 @@ def report(found: Found, *, map: Mapping[str, Any] | None = None) -> dict[str, A
             if not seeds:
                 remarks.append(f"{source} → {target} is not known: a run is missing")
                 continue
-            made = test(singles[target], together, found.manifest)
-            if made is None:
-                remarks.append(f"{source} → {target} is not tested: its figure is not made of documents")
-            elif made[1]:
-                remarks.append(f"{source} → {target}: {made[1]}")
+            result = test(singles[target], together, found.manifest)
+            if result is None:
+                remarks.append(f"{source} → {target} is not tested: its figure is not computed from documents")
+            elif result[1]:
+                remarks.append(f"{source} → {target}: {result[1]}")
             gains = {str(seed): together[seed].value - singles[target][seed].value for seed in seeds}
             who = {"source": source, "target": target, "gain": _mean(gains.values()), "seeds": gains}
-            pairs.append((who, made[0] if made else None))
-    corrected = iter(holm([both(one) for _, one in pairs if one is not None]))
+            pairs.append((who, result[0] if result else None))
+    corrected = iter(holm([both(comparison) for _, comparison in pairs if comparison is not None]))
     edges = []
     for who, comparison in pairs:
         edge = dict(who) if comparison is None else {**who, **tested(comparison), "p_holm": next(corrected)}
@@ -129,7 +129,7 @@ def together(tasks: Sequence[str], edges: Mapping[tuple[str, str], Mapping[str, 
     for left, right in sorted(helpful, key=lambda pair: -helpful[pair]):
         first = next(group for group in groups if left in group)
         second = next(group for group in groups if right in group)
-        fits = all(edge["verdict"] != HURTS for one in first for other in second for edge in ways(one, other))
+        fits = all(edge["verdict"] != HURTS for task in first for partner in second for edge in ways(task, partner))
         if first is not second and fits:
             groups.remove(second)
             first.extend(second)
