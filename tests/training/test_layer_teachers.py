@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from training import invented, plain
+from training.interruption import assert_resumes_to_the_same_weights
 from training.processes import run_two
 
 from biomux.errors import BiomuxError, TrainingError
@@ -118,26 +119,10 @@ def test_projections_are_learned_whatever_the_regime(place: Path, tmp_path: Path
         assert not torch.equal(before, inputs.projections[name].weight)
 
 
-def test_a_killed_student_goes_on_to_the_same_weights_with_both_kinds_of_teachers(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_student_goes_on_to_the_same_weights_with_both_kinds_of_teachers(place: Path, tmp_path: Path) -> None:
     recipe = _student(place, teacher={"models": [str(place / "teacher")]}, loop={"epochs": 3})
-    run.start(recipe, tmp_path / "whole", directory=place / "corpora")
-    step = loop.step
-
-    def dies(*arguments: Any) -> Any:
-        if arguments[0].progress.step == 4:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(loop, "step", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run.start(recipe, tmp_path / "killed", directory=place / "corpora")
-    monkeypatch.setattr(loop, "step", step)
-    run.start(recipe, tmp_path / "killed", directory=place / "corpora")
-    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("killed", "whole"))
-    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
-    last = [load_file(tmp_path / name / "checkpoints" / "last" / "state.safetensors") for name in ("killed", "whole")]
+    assert_resumes_to_the_same_weights(4, recipe, tmp_path, directory=place / "corpora")
+    last = [load_file(tmp_path / name / "checkpoints" / "last" / "state.safetensors") for name in ("stopped", "whole")]
     beside = [name for name in last[1] if name.startswith("extra/beside/")]
     assert len(beside) == 3
     assert all(torch.equal(last[0][name], last[1][name]) for name in beside)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file
 from training import invented
+from training.interruption import assert_resumes_to_the_same_weights, stop_at
 
 import biomux
 from biomux.document import Document
@@ -164,45 +163,15 @@ def test_the_mean_of_several_teachers_is_learned_from(teacher: Path, directory: 
     assert np.allclose((targets[0] + targets[1]) / 2, targets[2], atol=1e-6)
 
 
-def test_a_killed_student_ends_with_the_same_weights(
-    teacher: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from biomux.training import loop
-
-    recipe = _student(teacher)
-    run.start(recipe, tmp_path / "whole", directory=directory)
-    step = loop.step
-
-    def dies(*arguments: Any) -> Any:
-        if arguments[0].progress.step == 5:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(loop, "step", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run.start(recipe, tmp_path / "killed", directory=directory)
-    monkeypatch.setattr(loop, "step", step)
-    run.start(recipe, tmp_path / "killed", directory=directory)
-    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("killed", "whole"))
-    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+def test_a_stopped_student_ends_with_the_same_weights(teacher: Path, directory: Path, tmp_path: Path) -> None:
+    assert_resumes_to_the_same_weights(5, _student(teacher), tmp_path, directory=directory)
 
 
 def test_a_teacher_that_changed_is_noticed(
     teacher: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from biomux.training import loop
-
-    recipe, step = _student(teacher), loop.step
-
-    def dies(*arguments: Any) -> Any:
-        if arguments[0].progress.step == 3:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(loop, "step", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run.start(recipe, tmp_path / "run", directory=directory)
-    monkeypatch.setattr(loop, "step", step)
+    recipe = _student(teacher)
+    stop_at(3, recipe, tmp_path / "run", directory=directory)
     monkeypatch.setattr(teachers, "checksum", lambda _: "another")
     with pytest.raises(TrainingError, match="its teachers changed") as caught:
         run.start(recipe, tmp_path / "run", directory=directory)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import tiny
-import torch
-from safetensors.torch import load_file
 from training import invented
+from training.interruption import assert_resumes_to_the_same_weights, stop_at
 
 from biomux.corpora import corpus
 from biomux.errors import RecipeError, TrainingError
 from biomux.tasks.examples import Example, Labels, ModelInput
 from biomux.text.tokens import Tokens
-from biomux.training import loop, run
+from biomux.training import run
 from biomux.training.batches import epoch_batches
 from biomux.training.build import build
 from biomux.training.plan import Draw
@@ -126,40 +125,14 @@ def test_only_what_the_teachers_are_sure_of_and_only_named_heads_learn_from_text
     assert chances.max(axis=1).min() >= 0.6 - 1e-6
 
 
-def test_a_killed_student_of_text_ends_with_the_same_weights(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = _recipe(place)
-    run.start(recipe, tmp_path / "whole", directory=place / "corpora")
-    step = loop.step
-
-    def dies(*arguments: Any) -> Any:
-        if arguments[0].progress.step == 9:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(loop, "step", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run.start(recipe, tmp_path / "killed", directory=place / "corpora")
-    monkeypatch.setattr(loop, "step", step)
-    run.start(recipe, tmp_path / "killed", directory=place / "corpora")
-    ours, theirs = (load_file(tmp_path / name / "model.safetensors") for name in ("killed", "whole"))
-    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+def test_a_stopped_student_of_text_ends_with_the_same_weights(place: Path, tmp_path: Path) -> None:
+    assert_resumes_to_the_same_weights(9, _recipe(place), tmp_path, directory=place / "corpora")
 
 
-def test_other_text_is_noticed_when_a_run_goes_on(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_text_is_noticed_when_a_run_goes_on(place: Path, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text((place / "text.txt").read_text())
     recipe = _recipe(place, text={"files": [str(tmp_path / "text.txt")]})
-    step = loop.step
-
-    def dies(*arguments: Any) -> Any:
-        if arguments[0].progress.step == 2:
-            raise KeyboardInterrupt
-        return step(*arguments)
-
-    monkeypatch.setattr(loop, "step", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run.start(recipe, tmp_path / "run", directory=place / "corpora")
+    stop_at(2, recipe, tmp_path / "run", directory=place / "corpora")
     (tmp_path / "text.txt").write_text("Aspirin treats fever.\n")
     with pytest.raises(TrainingError, match="changed since the run was started") as caught:
         run.start(recipe, tmp_path / "run", directory=place / "corpora")
