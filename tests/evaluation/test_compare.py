@@ -144,7 +144,7 @@ def test_other_matchings_and_metrics_can_be_asked_for(folder: Callable[..., str]
     with pytest.raises(UsageError, match="the spans of column 'toy0' were not scored by 'subword'") as caught:
         compare_systems(systems, matching="subword")
     assert caught.value.hint == "choose --matching from strict, boundary, type, overlap, word, semeval"
-    with pytest.raises(UsageError, match="--matching candidates compares relations, and no column"):
+    with pytest.raises(UsageError, match="--matching candidates compares relations, but no column"):
         compare_systems(systems, matching="candidates")
 
 

@@ -116,7 +116,7 @@ def score_table(paper: str, tables: Sequence[str], *, metric: str) -> tuple[list
         corpus, system = missing[0]
         raise ScoreError(
             "BX704",
-            f"only tables in which every system has a figure on every corpus can be compared, and {system} has none on {corpus}",
+            f"cannot compare these tables: every system must have a figure on every corpus, and {system} has none on {corpus}",
             where=where,
             hint=f"choose among {', '.join(_complete(paper)) or 'the tables of another paper'}",
         )

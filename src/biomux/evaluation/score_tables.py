@@ -1,6 +1,6 @@
 """Tables of scores, ready to be printed: names of columns, and rows of text.
 
-Figures are percent. "85.2 ±0.4" is a figure with its standard error over documents; a bare figure has none that is defined (one document,
+Figures are in percent. "85.2 ±0.4" is a figure with its standard error over documents; a bare figure has no defined error (one document,
 or a macro average).
 """
 

@@ -1,6 +1,6 @@
 """What a report is made of, in any format: sections of blocks.
 
-`page_html` and `page_markdown` write the same blocks, so that both say the same. Blocks hold plain text: whoever writes them escapes it.
+`page_html` and `page_markdown` write the same blocks, so that both say the same. Blocks hold plain text, which the writers escape.
 """
 
 from __future__ import annotations

@@ -41,12 +41,12 @@ class Shape:
     profile: str | None = None
 
 
-def _json(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
-    lines = _stream("jsonl")(documents, tally, one).splitlines()
+def _json(documents: Sequence[Document], tally: LossTally, single: bool) -> bytes:
+    lines = _stream("jsonl")(documents, tally, single).splitlines()
     return b'{"documents":[' + b",".join(lines) + b"]}\n"
 
 
-def _hf(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
+def _hf(documents: Sequence[Document], tally: LossTally, single: bool) -> bytes:
     """A list of entities for one text, a list of such lists for several: as Hugging Face's pipeline answers."""
     import orjson
 
@@ -54,14 +54,14 @@ def _hf(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
     for document in documents:
         formats.report_losses(document, frozenset({"spans", "overlaps", "scores"}), tally)
     try:
-        return orjson.dumps(entities[0] if one else entities, option=orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(entities[0] if single else entities, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError as error:
         raise FormatError("BX120", f"cannot write as JSON: {error}", hint="repair the text") from None
 
 
 def _stream(name: str) -> Write:
-    def write(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
-        del one
+    def write(documents: Sequence[Document], tally: LossTally, single: bool) -> bytes:
+        del single
         chosen, stream = formats.get(name), io.BytesIO()
         assert chosen.write is not None
         chosen.write(documents, stream, on_loss=tally)
@@ -70,9 +70,9 @@ def _stream(name: str) -> Write:
     return write
 
 
-def _brat(documents: Sequence[Document], tally: LossTally, one: bool) -> bytes:
+def _brat(documents: Sequence[Document], tally: LossTally, single: bool) -> bytes:
     """A brat folder, zipped. Only names and contents decide the bytes, not the time."""
-    del one
+    del single
     chosen, packed = formats.get("brat"), io.BytesIO()
     assert chosen.write_folder is not None
     with tempfile.TemporaryDirectory(prefix="biomux-serve-") as place:

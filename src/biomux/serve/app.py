@@ -91,8 +91,8 @@ async def annotate(request: Request) -> Response:
         shape = answers.chosen(question.format, request.headers.get("accept"))
         work = question.work()
         documents = questions.documents(question, most=service_of(request).settings.max_documents)
-        one = question.text is not None
-        return Prepared(documents, work, lambda done: answers.written(done, shape, one=one))
+        single = question.text is not None
+        return Prepared(documents, work, lambda done: answers.written(done, shape, one=single))
 
     return await answer(request, prepare)
 

@@ -120,7 +120,9 @@ def report(found: Found) -> dict[str, Any]:
                     remarks += [f"{task}, {point or 'all'}: {remark}"] if remark else []
                     pairs.append(({"task": task, "point": point, "first": have[0], "second": system}, comparison))
     corrected = holm([both(comparison) for _, comparison in pairs])
-    tests = [{**who, **tested(comparison), "p_holm": p} for (who, comparison), p in zip(pairs, corrected, strict=True)]
+    tests = [
+        {**labels, **tested(comparison), "p_holm": p} for (labels, comparison), p in zip(pairs, corrected, strict=True)
+    ]
     return {
         **head(found),
         "axes": _axes(found),

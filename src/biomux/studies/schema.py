@@ -158,7 +158,7 @@ def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, 
     return resources.files("biomux.recipes").joinpath(f"{kind}/{name}.yaml").read_text(encoding="utf-8"), name, None
 
 
-def _unknown(name: str, known: list[str], noun: str) -> RecipeError:
-    meant = nearest(name, known)
-    hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(known)}"
+def _unknown(name: str, choices: list[str], noun: str) -> RecipeError:
+    meant = nearest(name, choices)
+    hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(choices)}"
     return RecipeError("BX303", f"unknown {noun} {name!r}", hint=hint)

@@ -51,17 +51,17 @@ def report(found: Found, *, map: Mapping[str, Any] | None = None) -> dict[str, A
             elif result[1]:
                 remarks.append(f"{source} → {target}: {result[1]}")
             gains = {str(seed): together[seed].value - singles[target][seed].value for seed in seeds}
-            who = {"source": source, "target": target, "gain": _mean(gains.values()), "seeds": gains}
-            pairs.append((who, result[0] if result else None))
+            labels = {"source": source, "target": target, "gain": _mean(gains.values()), "seeds": gains}
+            pairs.append((labels, result[0] if result else None))
     corrected = iter(holm([both(comparison) for _, comparison in pairs if comparison is not None]))
     edges = []
-    for who, comparison in pairs:
-        edge = dict(who) if comparison is None else {**who, **tested(comparison), "p_holm": next(corrected)}
+    for labels, comparison in pairs:
+        edge = dict(labels) if comparison is None else {**labels, **tested(comparison), "p_holm": next(corrected)}
         edge["verdict"] = _verdict(edge, found.manifest["alpha"])
         edges.append(edge)
-    made_head = head(found)
+    heading = head(found)
     return {
-        **made_head,
+        **heading,
         "tasks": [_single(name, kinds[name], singles[name]) for name in tasks],
         "edges": edges,
         "advice": advice(tasks, edges, seeds=len(found.manifest["study"].get("seeds", ())) or 1),
