@@ -183,8 +183,8 @@ def test_a_bundle_gets_one_more_type_by_the_command(
 @pytest.mark.parametrize(
     ("task", "name", "said"),
     [
-        ({"kind": "classification"}, "tools", "of the kind 'classification'"),
-        ({}, "genes", "has a head 'genes' already"),
+        ({"kind": "classification"}, "tools", "has the kind 'classification'"),
+        ({}, "genes", "already has a head 'genes'"),
     ],
 )
 def test_what_cannot_be_added_is_told(place: Path, today: Path, task: dict[str, Any], name: str, said: str) -> None:
@@ -200,5 +200,5 @@ def test_a_type_that_the_shipped_bundle_has_is_refused(place: Path) -> None:
     from biomux.recipes.read import read
 
     described(place, rename={"tool": "gene"})
-    with pytest.raises(biomux.BiomuxError, match=r"BX308.*has a type 'gene' already.*rename it"):
+    with pytest.raises(biomux.BiomuxError, match=r"BX308.*already has a type 'gene'.*rename it"):
         add(read("tools.yaml"), "default", place / "new")

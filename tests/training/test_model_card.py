@@ -33,7 +33,7 @@ def test_nothing_is_said_where_every_type_found_something() -> None:
 @pytest.mark.parametrize(
     ("encoder", "said"),
     [
-        ("{bundle: default}", "begun as that of the bundle `default`"),
+        ("{bundle: default}", "started from that of the bundle `default`"),
         ("{name: some/encoder}", "`some/encoder`"),
         ("{kind: random}", "of kind random"),
     ],

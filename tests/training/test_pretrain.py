@@ -275,14 +275,14 @@ def test_teachers_that_cannot_teach_are_refused(place: Path, tmp_path: Path) -> 
     BertModel(BertConfig(**described)).save_pretrained(tmp_path / "headless")
     tiny.tokenizer().save(str(tmp_path / "headless" / "tokenizer.json"))
     distil = _distil(place, teacher=str(tmp_path / "headless"))
-    with pytest.raises(TrainingError, match=r"BX551.*no head that guesses hidden words"):
+    with pytest.raises(TrainingError, match=r"BX551.*no head that predicts masked words"):
         pretrain.start(_recipe(place, distil=distil), tmp_path / "one")
     trimmed = {"name": str(place / "encoder"), "limit": 30, "vocabulary": {"kind": "trim"}}
     recipe = _recipe(place, distil=_distil(place), model={"encoder": trimmed})
     with pytest.raises(TrainingError, match="BX401"):
         pretrain.start(_recipe(place, distil=_distil(place, teacher=str(tmp_path / "none"))), tmp_path / "three")
     assert not (tmp_path / "three").exists()
-    with pytest.raises(TrainingError, match=r"BX551.*another vocabulary"):
+    with pytest.raises(TrainingError, match=r"BX551.*vocabulary differs from its student"):
         pretrain.start(recipe, tmp_path / "two")
 
 
@@ -290,8 +290,8 @@ def test_teachers_that_cannot_teach_are_refused(place: Path, tmp_path: Path) -> 
     ("features", "said"),
     [
         ([{"loss": "hidden-mse", "layers": [3]}], "the student has no layer 3"),
-        ([{"loss": "hidden-mse", "weight": [1.0]}], "1 weights for 2 layers"),
-        ([{"loss": "hidden-mse"}, {"loss": "hidden-mse", "layers": "last"}], "asked for twice"),
+        ([{"loss": "hidden-mse", "weight": [1.0]}], "one weight for each of the 2 layers, got 1"),
+        ([{"loss": "hidden-mse"}, {"loss": "hidden-mse", "layers": "last"}], "is given twice"),
     ],
 )
 def test_layers_that_do_not_fit_are_told(place: Path, tmp_path: Path, features: Any, said: str) -> None:

@@ -234,7 +234,7 @@ def test_a_bundle_teaches_only_if_asked_to_without_a_check(tmp_path: Path, direc
     import tiny
 
     bundle = tiny.bundle(tmp_path / "bundle")
-    with pytest.raises(TrainingError, match="does not say which text") as caught:
+    with pytest.raises(TrainingError, match="does not record which text") as caught:
         run.start(_student(bundle), tmp_path / "run", directory=directory)
     assert caught.value.code == "BX451"
 
@@ -248,7 +248,7 @@ def test_a_bundle_that_teaches_is_named_as_everywhere(tmp_path: Path, directory:
         student = _student(tmp_path / "x")
         assert student.teacher is not None
         settings = student.teacher.model_copy(update={"models": (name,)})
-        with pytest.raises(TrainingError, match="does not say which text") as caught:
+        with pytest.raises(TrainingError, match="does not record which text") as caught:
             run.start(student.model_copy(update={"teacher": settings}), tmp_path / "run", directory=directory)
         assert (caught.value.code, caught.value.where) == ("BX451", name)
     assert teachers.load(str(tmp_path / "added")).folder == tmp_path / "added" / "bundle"
@@ -256,7 +256,7 @@ def test_a_bundle_that_teaches_is_named_as_everywhere(tmp_path: Path, directory:
 
 
 def test_a_teacher_that_is_not_there_is_named(tmp_path: Path, directory: Path) -> None:
-    with pytest.raises(TrainingError, match="there is no run or bundle") as caught:
+    with pytest.raises(TrainingError, match="no run or bundle found") as caught:
         run.start(_student(tmp_path / "nowhere"), tmp_path / "run", directory=directory)
     assert caught.value.code == "BX452"
     assert caught.value.where == str(tmp_path / "nowhere")

@@ -122,7 +122,7 @@ def test_without_a_network_a_hub_name_is_refused_at_once(monkeypatch: pytest.Mon
     monkeypatch.setattr("socket.getaddrinfo", unknown)
     begun = time.monotonic()
     try:
-        with pytest.raises(TrainingError, match=r"BX401.*cannot be reached, it was not loaded before"):
+        with pytest.raises(TrainingError, match=r"BX401.*the hub cannot be reached to download it"):
             transformer.load("someone/some-model")
     finally:
         hub.reachable.cache_clear()

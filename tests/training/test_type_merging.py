@@ -1,4 +1,4 @@
-"""Which rule makes a plain type of several heads."""
+"""Which rule merges several heads into a plain type."""
 
 from __future__ import annotations
 

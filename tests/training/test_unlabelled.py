@@ -162,8 +162,8 @@ def test_a_task_may_have_no_development_part(place: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ({"heads": ["dugs"]}, "BX562", "no task 'dugs' is taught"),
-        ({"confidence": {"dugs": 0.5}}, "BX562", "no task 'dugs' is taught"),
+        ({"heads": ["dugs"]}, "BX562", "cannot learn 'dugs' from text"),
+        ({"confidence": {"dugs": 0.5}}, "BX562", "cannot learn 'dugs' from text"),
         ({"files": ["nowhere.txt"]}, "BX002", "nowhere.txt"),
         ({"confidence": 1.0}, "BX562", "gives nothing to learn"),
     ],

@@ -126,12 +126,12 @@ def test_damage_is_told_by_its_code_and_place(tmp_path: Path) -> None:
 
 def test_a_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a 1 2 3\nb 1 2\n")
-    with pytest.raises(TrainingError, match=r"a\.txt:2: 2 numbers where vectors have 3"):
+    with pytest.raises(TrainingError, match=r"a\.txt:2: the vector must have 3 numbers, got 2"):
         read(tmp_path / "a.txt")
 
 
 def test_another_width_than_asked_for_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="have 3 numbers, and 4 are asked for"):
+    with pytest.raises(TrainingError, match="vectors must have 4 numbers, got 3"):
         read(npz(tmp_path / "a.npz"), width=4)
 
 

@@ -1,8 +1,8 @@
 """One more head on a finished bundle: `biomux train my.yaml --with default`.
 
-Frozen, the encoder stays as it is, so every head that was there gives the very answers that it gave. The new one is trained on what the bundle's own graph says about each word: from the
-last layer, and from a learned mix of all layers, and the one with the better development F1 is taken. With light tuning (`light_tuning`) the encoder learns too, and only a limited share of the old answers may
-change as the tolerance allows.
+With a frozen encoder, every existing head gives exactly the same answers as before. The new head is trained on what the bundle's own graph computes for each word: from
+the last layer, and from a learned mix of all layers; the one with the better development F1 is used. With light tuning (`light_tuning`) the encoder is trained too,
+and only as many of the old answers may change as the tolerance allows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from biomux.training.bundle_graph import AddedHead
 
 Way = Literal["frozen", "light", "best"]
-"""Whether the encoder stays, learns a little, or does what is better on development data."""
+"""Whether the encoder stays frozen, is tuned lightly, or whichever is better on development data."""
 WAYS = {
     "mix": "frozen encoder, a mix of layers",
     "last": "frozen encoder, the last layer",
@@ -50,9 +50,9 @@ WAYS = {
 
 @dataclass(frozen=True)
 class Added:
-    """What was added, and how good it is on development documents: for each head, each way's F1 and the way that was taken.
+    """What was added, and how good it is on development documents: for each head, the F1 of each way and the way that was chosen.
 
-    `light` is what light tuning came to, for the heads for which it was tried.
+    `light` has the outcome of light tuning, for the heads for which it was tried.
     """
 
     bundle: Path
@@ -70,11 +70,11 @@ class Added:
             "heads": {
                 name: {
                     "types": list(self.types[name]),
-                    "development_f1": dict(found),
+                    "development_f1": dict(f1_by_way),
                     "taken": self.taken[name],
                     "light_tuning": self.light[name].to_json() if name in self.light else None,
                 }
-                for name, found in self.scores.items()
+                for name, f1_by_way in self.scores.items()
             },
         }
 
@@ -100,8 +100,8 @@ def add(
     begin: Callable[[], None] = lambda: None,
     listen: Callable[[str], None] = lambda _: None,
 ) -> Added:
-    """Write a bundle that is the one given with a further head for each task of the recipe. `begin` is called before the first light tuning, when all has been checked."""
-    begun = time.monotonic()
+    """Write a copy of the bundle with one more head for each task of the recipe. `begin` is called before the first light tuning, when all has been checked."""
+    started = time.monotonic()
     must_be_new(target, overwrite=overwrite, folder=True, ours=bundle_files(target))
     folder = folder_of(bundle)
     read = original = reader.read(folder)
@@ -113,10 +113,10 @@ def add(
     _refuse(recipe, read)
     check(recipe, directory)
     documents = load_documents(recipe, directory=directory)
-    for name, found in documents.surveys.items():
-        listen(f"data of {name}:\n{found}")
+    for name, survey in documents.surveys.items():
+        listen(f"data of {name}:\n{survey}")
     scores: dict[str, dict[str, float]] = {}
-    taken: dict[str, str] = {}
+    ways_taken: dict[str, str] = {}
     types: dict[str, tuple[str, ...]] = {}
     light: dict[str, light_tuning.Outcome] = {}
     parts = {name: reader.read_file(folder, name, read.manifest) for name in read.manifest.files}
@@ -126,24 +126,24 @@ def add(
             raise _cannot(f"task {name!r} does not tag", "leave it out, or train it by itself")
         types[name] = task.types
         _refuse_types(task, read)
-        one = _one(
+        added = _one(
             _Given(read, original, task, documents.training[name], documents.development.get(name, [])),
             _How(recipe, choice, threads, begin if not light else lambda: None, listen),
         )
-        scores[name], taken[name], read = one.scores, one.taken, one.bundle
-        if one.light is not None:
-            light[name] = one.light
+        scores[name], ways_taken[name], read = added.scores, added.taken, added.bundle
+        if added.light is not None:
+            light[name] = added.light
         read, parts = _described(read, parts, task, own.short_name(part.corpus), documents.development[name])
-        parts["card.md"] += _section(task, own.short_name(part.corpus), documents.training[name], one).encode()
+        parts["card.md"] += _section(task, own.short_name(part.corpus), documents.training[name], added).encode()
     annotator = annotator_of(read, threads=threads)
     parts["graph.onnx"], parts["examples.jsonl"] = read.graph, verifying.examples(annotator)
     write_bundle(target, parts, overwrite=overwrite)
-    return Added(target, scores, taken, types, time.monotonic() - begun, light)
+    return Added(target, scores, ways_taken, types, time.monotonic() - started, light)
 
 
 @dataclass(frozen=True)
 class _Given:
-    """A bundle as it is now and as it was at first, and what a further head is learned from."""
+    """A bundle as it is now and as it was at first, and the documents that a new head is trained on."""
 
     read: reader.Bundle
     original: reader.Bundle
@@ -154,7 +154,7 @@ class _Given:
 
 @dataclass(frozen=True)
 class _How:
-    """The options beside the data, and who is told about progress."""
+    """The options besides the data, and the callbacks for progress."""
 
     recipe: Recipe
     choice: Choice
@@ -165,7 +165,7 @@ class _How:
 
 @dataclass(frozen=True)
 class _One:
-    """The head of one task: each way's development F1, the way that was taken, the bundle, and what light tuning came to."""
+    """The head of one task: the development F1 of each way, the way that was chosen, the bundle, and the outcome of light tuning."""
 
     scores: dict[str, float]
     taken: str
@@ -173,18 +173,18 @@ class _One:
     light: light_tuning.Outcome | None = None
 
 
-def _one(given: _Given, how: _How) -> _One:
+def _one(inputs: _Given, how: _How) -> _One:
     """The bundle with the head of one task."""
-    read, task, choice, threads, listen = given.read, given.task, how.choice, how.threads, how.listen
-    if not given.development:
+    read, task, choice, threads, listen = inputs.read, inputs.task, how.choice, how.threads, how.listen
+    if not inputs.development:
         raise _cannot(f"task {task.name!r} has no development documents", "give its corpus a devel part")
     tokenizer = annotator_of(read, threads=threads).tokenizer
     states, examples = [], []
-    for documents in (given.training, given.development):
-        made, _ = make_examples((task,), {task.name: documents}, tokenizer, limit=read.limit)
-        states.append(frozen_head.read(read.graph, made, read.specials, task=task.name, threads=threads))
-        examples.append(made)
-    listen(f"{len(states[0].labels):,} words of {len(given.training):,} documents read")
+    for documents in (inputs.training, inputs.development):
+        task_examples, _ = make_examples((task,), {task.name: documents}, tokenizer, limit=read.limit)
+        states.append(frozen_head.read(read.graph, task_examples, read.specials, task=task.name, threads=threads))
+        examples.append(task_examples)
+    listen(f"{len(states[0].labels):,} words of {len(inputs.training):,} documents read")
     heads: dict[str, AddedHead] = {}
     bundles: dict[str, reader.Bundle] = {}
     scores: dict[str, float] = {}
@@ -193,43 +193,48 @@ def _one(given: _Given, how: _How) -> _One:
             *states, labels=len(task.labels), mixes=way == "mix", seed=how.recipe.loop.seed, listen=listen
         )
         bundles[way] = light_tuning.grown(read, task, heads[way])
-        scores[way] = score(annotator_of(bundles[way], threads=threads), task, given.development).value
+        scores[way] = score(annotator_of(bundles[way], threads=threads), task, inputs.development).value
         listen(f"{WAYS[way]}: development F1 {100 * scores[way]:.2f}")
-    taken = max(scores, key=lambda way: scores[way])
+    chosen_way = max(scores, key=lambda way: scores[way])
     if choice.way == "frozen":
-        return _One(scores, taken, bundles[taken])
+        return _One(scores, chosen_way, bundles[chosen_way])
     how.begin()
-    tuned = _tuned(given, how, heads[taken], examples[0])
-    found = tuned.outcome
-    if not found.held and choice.way == "light":
+    tuned = _tuned(inputs, how, heads[chosen_way], examples[0])
+    outcome = tuned.outcome
+    if not outcome.held and choice.way == "light":
         raise TrainingError(
             "BX456",
-            f"light tuning changed {100 * found.changes.share:.1f} % of the old answers, more than {100 * choice.tolerance:g} %",
+            f"light tuning changed {100 * outcome.changes.share:.1f} % of the old answers, more than {100 * choice.tolerance:g} %",
             where=f"tasks → {task.name}",
-            hint="allow more with --tolerance, or take --way best, which falls back on the frozen encoder",
+            hint="allow more with --tolerance, or use --way best, which falls back to the frozen encoder",
         )
-    if found.held:
-        scores["light"], bundles["light"] = found.f1, tuned.bundle
-        if choice.way == "light" or found.f1 > scores[taken]:
-            taken = "light"
-    return _One(scores, taken, bundles[taken], found)
+    if outcome.held:
+        scores["light"], bundles["light"] = outcome.f1, tuned.bundle
+        if choice.way == "light" or outcome.f1 > scores[chosen_way]:
+            chosen_way = "light"
+    return _One(scores, chosen_way, bundles[chosen_way], outcome)
 
 
-def _tuned(given: _Given, how: _How, head: AddedHead, examples: Sequence[Example]) -> light_tuning.Tuned:
-    """Light tuning that begins with a head of the frozen encoder."""
-    task, development = given.task, given.development
+def _tuned(inputs: _Given, how: _How, head: AddedHead, examples: Sequence[Example]) -> light_tuning.Tuned:
+    """Light tuning that starts from a head trained on the frozen encoder."""
+    task, development = inputs.task, inputs.development
     bare = [task.bare(document) for document in development]
-    known = {one.name for one in given.original.tasks}
+    original_heads = {bundle_task.name for bundle_task in inputs.original.tasks}
     with TemporaryDirectory() as temporary:
         return light_tuning.tune(
-            given.read,
+            inputs.read,
             task,
             head,
             examples,
             development,
-            before=list(annotator_of(given.original, threads=how.threads).annotate(bare)),
+            before=list(annotator_of(inputs.original, threads=how.threads).annotate(bare)),
             score=lambda annotator: score(annotator, task, development).value,
-            added=frozenset({task.name, *(one.name for one in given.read.tasks if one.name not in known)}),
+            added=frozenset(
+                {
+                    task.name,
+                    *(bundle_task.name for bundle_task in inputs.read.tasks if bundle_task.name not in original_heads),
+                }
+            ),
             folder=(how.choice.work or Path(temporary)) / task.name,
             tolerance=how.choice.tolerance,
             settings=light_tuning.loop_settings(seed=how.recipe.loop.seed, threads=how.recipe.loop.threads),
@@ -239,7 +244,7 @@ def _tuned(given: _Given, how: _How, head: AddedHead, examples: Sequence[Example
 
 
 def score(annotator: Annotator, task: Tagging, documents: Sequence[Document]) -> Evaluation:
-    """What a head finds in documents, whatever it scores."""
+    """Score what a head finds in documents, whatever its scores."""
     bare = [task.bare(document) for document in documents]
     return task.evaluate(documents, list(annotator.annotate(bare, heads=[task.name], threshold=0)))
 
@@ -252,8 +257,10 @@ def _described(
     sentences = calibrate.read(annotator, task, development)
     heat = round(min(max(calibrate.temperature(sentences), head_table.COLDEST), head_table.HOTTEST), 4)
     answers = calibrate.answers(task, sentences, heat)
-    thresholds = {type_: calibrate.best_threshold([given]) for type_, given in answers.items()}
-    curves = {type_: [list(point) for point in calibrate.curve(given)] for type_, given in answers.items()}
+    thresholds = {type_: calibrate.best_threshold([type_answers]) for type_, type_answers in answers.items()}
+    curves = {
+        type_: [list(point) for point in calibrate.curve(type_answers)] for type_, type_answers in answers.items()
+    }
     table, types = head_table.upgraded(json.loads(parts["heads.json"])), json.loads(parts.get("types.json", b"{}"))
     calibration = json.loads(parts.get("calibration.json", b"{}"))
     table["heads"].append(
@@ -273,23 +280,24 @@ def _described(
     return replace(read, temperatures={**read.temperatures, task.name: heat}), changed
 
 
-def _section(task: Tagging, corpus: str, training: Sequence[Document], one: _One) -> str:
+def _section(task: Tagging, corpus: str, training: Sequence[Document], added: _One) -> str:
     """What the card says about the head."""
     counts = Counter(span.type for document in training for span in document.spans)
-    told = ", ".join(f"{name} ({counts[name]:,})" for name in task.types)
+    entity_counts = ", ".join(f"{name} ({counts[name]:,})" for name in task.types)
     rows = "".join(
-        f"| {WAYS[way]}{' (taken)' if way == one.taken else ''} | {100 * f1:.2f} |\n" for way, f1 in one.scores.items()
+        f"| {WAYS[way]}{' (taken)' if way == added.taken else ''} | {100 * f1:.2f} |\n"
+        for way, f1 in added.scores.items()
     )
-    changed = "" if one.light is None else f" {one.light}"
-    if one.taken == "light":
-        others = (
+    changed = "" if added.light is None else f" {added.light}"
+    if added.taken == "light":
+        effect = (
             f"The encoder was tuned with it.{changed} The scores of the other heads above were measured before this."
         )
     else:
-        others = f"The encoder and all other heads are unchanged, so their scores above are still valid.{changed}"
+        effect = f"The encoder and all other heads are unchanged, so their scores above are still valid.{changed}"
     return (
         f"\n## Added head `{task.name}`\n\n"
-        f"Trained on {len(training):,} documents of {corpus}, with these entities: {told}. {others}\n\n"
+        f"Trained on {len(training):,} documents of {corpus}, with these entities: {entity_counts}. {effect}\n\n"
         f"| way | development F1, strict |\n|---|---|\n{rows}"
     )
 
@@ -298,18 +306,16 @@ def _refuse(recipe: Recipe, read: reader.Bundle) -> None:
     """Refuse tasks that cannot be added before anything is read."""
     for name, part in recipe.tasks.items():
         if part.kind != "tagging":
-            raise _cannot(
-                f"task {name!r} is of the kind {part.kind!r}", "only taggers can be added; train it by itself"
-            )
+            raise _cannot(f"task {name!r} has the kind {part.kind!r}", "only taggers can be added; train it by itself")
         if name in {task.name for task in read.tasks}:
-            raise _cannot(f"the bundle has a head {name!r} already", "rename the task")
+            raise _cannot(f"the bundle already has a head {name!r}", "rename the task")
 
 
 def _refuse_types(task: Tagging, read: reader.Bundle) -> None:
     for type_ in task.types:
         if type_ in read.merges:
             raise _cannot(
-                f"the bundle has a type {type_!r} already", f"rename it in the task: rename: {{{type_}: my-{type_}}}"
+                f"the bundle already has a type {type_!r}", f"rename it in the task: rename: {{{type_}: my-{type_}}}"
             )
 
 

@@ -1,8 +1,8 @@
-"""The folder that `biomux train --with` leaves behind.
+"""The folder that `biomux train --with` writes.
 
 RUN/
 ├── bundle/        the bundle with its new heads
-├── added.json     how good each way was, which was taken, and what changed
+├── added.json     the score of each way, which was chosen, and what changed
 ├── adding.json    from the start of light tuning: the options, so that it can be resumed
 └── light/         during light tuning: its checkpoints
 """
@@ -35,7 +35,7 @@ BUNDLE, LIGHT = "bundle", "light"
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be added to which bundle, and how. `corpora` is the corpora directory where one was named."""
+    """What is to be added to which bundle, and how. `corpora` is the corpora directory, if one was named."""
 
     recipe: Recipe
     bundle: str
@@ -97,7 +97,7 @@ def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda 
             write_json(folder / ADDING, asked.to_json())
 
         choice = Choice(asked.choice.way, asked.choice.tolerance, folder / LIGHT)
-        found = add(
+        added = add(
             asked.recipe,
             asked.bundle,
             folder / BUNDLE,
@@ -106,31 +106,31 @@ def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda 
             begin=begin,
             listen=listen,
         )
-        write_json(folder / ADDED, found.to_json())
+        write_json(folder / ADDED, added.to_json())
         shutil.rmtree(folder / LIGHT, ignore_errors=True)
-    return found
+    return added
 
 
 def _refuse_unwritable(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written before anything is learned for it."""
+    """Refuse a folder that cannot be made or written before anything is trained for it."""
     whole = folder.absolute()
-    there = next(one for one in (whole, *whole.parents) if one.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        said = f"{there} is not a folder" if not there.is_dir() else f"no permission to write to {there}"
+    existing = next(path for path in (whole, *whole.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        reason = f"{existing} is not a folder" if not existing.is_dir() else f"no permission to write to {existing}"
         raise TrainingError(
-            "BX405", f"cannot create the folder: {said}", where=str(folder), hint="name another with --run"
+            "BX405", f"cannot create the folder: {reason}", where=str(folder), hint="name another with --run"
         )
 
 
-def _difference(before: dict[str, Any], now: dict[str, Any]) -> str:
-    """What is not as it was."""
+def _difference(before: dict[str, Any], current: dict[str, Any]) -> str:
+    """What has changed since the start."""
     names = {"recipe": "the recipe", "way": "the way", "tolerance": "the tolerance"}
     for key, name in names.items():
-        if before.get(key) != json.loads(json.dumps(now[key])):
+        if before.get(key) != json.loads(json.dumps(current[key])):
             return name
-    if before.get("checksums") != now["checksums"]:
+    if before.get("checksums") != current["checksums"]:
         old = before.get("checksums") or {}
-        return "the bundle" if old.get("bundle") != now["checksums"]["bundle"] else "the data"
+        return "the bundle" if old.get("bundle") != current["checksums"]["bundle"] else "the data"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The losses of a batch: what the heads say against labels or a teacher's logits, and the encoder's features against a teacher's."""
+"""The losses of a batch: the heads' logits against labels or a teacher's logits, and the encoder's features against a teacher's."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def positions(plan: Plan, part: LearnBatch) -> dict[str, float]:
-    """How many positions of a batch each objective counts; objectives that have none are not there."""
+    """How many positions of a batch each objective counts, without objectives that have none."""
     targets = {objective.name: _target(objective, part) for objective in plan.objectives}
     counts = {name: float(len(target.rows)) for name, target in targets.items() if target is not None}
     return counts | dict.fromkeys((objective.name for objective in plan.features), float(part.batch.mask.sum()))
 
 
 def of_batch(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
-    """The loss of each objective that the batch has something for, summed over its positions."""
+    """The loss of each objective that the batch has targets for, summed over its positions."""
     device, plan = run.model.device, run.plan
     losses: dict[str, Tensor] = {}
     attention = any(FEATURE_OBJECTIVES[objective.loss].of == "attention" for objective in plan.features)
@@ -61,9 +61,9 @@ def of_batch(run: LoopInputs, part: LearnBatch) -> dict[str, Tensor]:
 
 
 def total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, float], part: LearnBatch) -> Tensor:
-    """What is made smaller: the plan's mean of the weighted losses; `counts` are the positions of each objective in the whole step.
+    """The loss to minimise: the plan's mean of the weighted losses; `counts` are the positions of each objective in the whole step.
 
-    Where losses are averaged over the positions of all heads, a head with several objectives counts once.
+    If losses are averaged over the positions of all heads, a head with several objectives counts once.
     """
     plan = run.plan
     heads: dict[str, float] = {}
@@ -90,7 +90,7 @@ def total(run: LoopInputs, losses: Mapping[str, Tensor], counts: Mapping[str, fl
 
 
 def _target(objective: Objective, part: LearnBatch) -> HeadTarget | None:
-    """What an objective is asked about in a batch; a teacher in the step is asked at the places of the labels."""
+    """The positions and labels of an objective in a batch; a teacher in the step is read at the positions of the labels."""
     return part.targets.get(objective.name if objective.source == "teacher" else objective.head)
 
 
@@ -113,9 +113,9 @@ def _between(
     present: Tensor,
     projections: Mapping[str, torch.nn.Linear],
 ) -> Tensor:
-    """A loss between a layer of the student and one of the teacher; through a projection where there is one."""
+    """A loss between a layer of the student and one of the teacher; through a projection if there is one."""
     loss = FEATURE_OBJECTIVES[objective.loss]
-    if loss.of == "attention":  # the embeddings are layer 0 and read nothing: maps begin with layer 1
+    if loss.of == "attention":  # the embeddings are layer 0 and have no attention: maps begin with layer 1
         student, teacher = ours.attention[objective.student_layer - 1], theirs.attention[objective.teacher_layer - 1]
         return loss.summed(student, teacher, present)
     student, teacher = ours.layers[objective.student_layer], theirs.layers[objective.teacher_layer]  # type: ignore[index]

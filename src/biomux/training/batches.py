@@ -1,4 +1,4 @@
-"""Batches: which examples are read together, decided by the plan and a seed alone, so that a resumed run sees the same ones."""
+"""Batches: which examples are read together, decided only by the plan and a seed, so that a resumed run sees the same ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POOL = 50
 
 @dataclass(frozen=True, slots=True)
 class HeadTarget:
-    """For one head: what it is asked about, and what is right.
+    """For one head: the positions that it predicts, and the right labels.
 
     | unit | rows | labels |
     |---|---|---|
@@ -90,9 +90,9 @@ def epoch_batches(
 
 
 def kept(examples: Sequence[Example], *, fraction: float, by: str, seed: int) -> list[int]:
-    """The examples that are left when a fraction of the sentences, or documents, of each task is kept.
+    """The examples of a fraction of the sentences, or documents, of each task.
 
-    Which they are depends on the seed alone, and those of a smaller fraction are among those of a larger one.
+    The choice depends only on the seed, and a larger fraction includes the examples of a smaller one.
     """
     if fraction >= 1:
         return list(range(len(examples)))
@@ -112,7 +112,7 @@ def kept(examples: Sequence[Example], *, fraction: float, by: str, seed: int) ->
 
 
 def _members(examples: Sequence[Example], draw: Draw, seed: int) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """The examples of each task, of which a fraction may be left out, and those that come beside."""
+    """The examples of each task, of which a fraction may be left out, and those added beside them."""
     members: dict[str, list[int]] = {}
     beside: dict[str, list[int]] = {name: [] for name in draw.beside}
     for index, example in enumerate(examples) if beside else ():
@@ -125,12 +125,12 @@ def _members(examples: Sequence[Example], draw: Draw, seed: int) -> tuple[dict[s
 
 
 def _odds(share: float) -> float:
-    """How many come beside each of the others, so that they are that share of all."""
+    """How many examples to add for each other one, so that they make up that share of all."""
     return share / (1 - share)
 
 
 def _next(indices: Sequence[int], begin: int, number: int, seed: Sequence[int]) -> NDArray[np.int64]:
-    """The next ones of a shuffled row that begins anew, in another order, when it has come to its end."""
+    """The next indices of a shuffled sequence, which is shuffled again whenever it runs out."""
     places = np.arange(begin, begin + number)
     rounds, within = places // len(indices), places % len(indices)
     chosen = np.empty(number, dtype=np.int64)
@@ -150,19 +150,19 @@ def _draw(
     scale = sum(map(len, members.values())) / sum(shares.values())
     chosen: list[int] = []
     for task, indices in sorted(members.items()):
-        some = _some_empty(examples, indices, draw.keep_empty, generator)
+        usable = _some_empty(examples, indices, draw.keep_empty, generator)
         passes = shares[task] * scale / len(indices)
         whole = int(passes)
-        chosen += some * whole
-        rest = round((passes - whole) * len(some))
-        chosen += generator.choice(some, rest, replace=False).tolist() if rest else []
+        chosen += usable * whole
+        rest = round((passes - whole) * len(usable))
+        chosen += generator.choice(usable, rest, replace=False).tolist() if rest else []
     return np.array(chosen, dtype=np.int64)
 
 
 def _some_empty(
     examples: Sequence[Example], indices: list[int], share: float, generator: np.random.Generator
 ) -> list[int]:
-    """Those of the examples that have a mention, and a share of the others."""
+    """The examples that have a mention, and a share of the others."""
     if share >= 1:
         return indices
     keep = generator.random(len(indices)) < share
@@ -182,9 +182,9 @@ def _random_tasks(
     waiting: dict[str, list[list[int]]] = {}
 
     def fill(task: str) -> None:
-        some = np.array(_some_empty(examples, members[task], draw.keep_empty, generator), dtype=np.int64)
-        generator.shuffle(some)
-        batches = _cut(examples, some, size, generator)
+        usable = np.array(_some_empty(examples, members[task], draw.keep_empty, generator), dtype=np.int64)
+        generator.shuffle(usable)
+        batches = _cut(examples, usable, size, generator)
         waiting[task] = [batches[index] for index in generator.permutation(len(batches))]
 
     for task in names:
@@ -228,7 +228,7 @@ def _cut(
 
 
 def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[int] = (0,)) -> LearnBatch:
-    """One batch from its examples. `seed` decides which tokens are hidden in examples that hide some."""
+    """One batch from its examples. `seed` decides which tokens are masked in examples with masking."""
     length = padded(max(example.input.size for example in examples))
     read = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
     batch = lay_out([example.input for example in read], length, specials, windows=range(len(read)))
@@ -247,23 +247,23 @@ def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[i
 
 
 def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Places and labels of one example, without what is masked (a teacher's logits: no number); `start` is where its row begins."""
+    """Places and labels of one example, without masked ones (of a teacher's logits: NaN); `start` is where its row begins."""
     values, read = labels.values, example.input
     if labels.unit == "window":
-        known = np.isfinite(values[:, 0]) if values.ndim == 2 else np.ones(len(values), dtype=bool)
-        return np.full(int(known.sum()), start, dtype=np.int64), values[known]
+        labelled = np.isfinite(values[:, 0]) if values.ndim == 2 else np.ones(len(values), dtype=bool)
+        return np.full(int(labelled.sum()), start, dtype=np.int64), values[labelled]
     if labels.unit == "answer":
         places = np.where(values < 0, 0, read.tokens.first[values] + read.begin)
         return np.array([start], dtype=np.int64), places.reshape(1, 2)
-    known = np.flatnonzero(np.isfinite(values[:, 0]) if values.ndim == 2 else values != MASKED)
+    labelled = np.flatnonzero(np.isfinite(values[:, 0]) if values.ndim == 2 else values != MASKED)
     begin = start + read.begin
     if labels.unit == "token":
-        return known + begin, values[known]
+        return labelled + begin, values[labelled]
     first = read.tokens.first.astype(np.int64) + begin
     if labels.unit == "pair":
         pairs = np.zeros((0, 4), dtype=np.int64) if read.pairs is None else read.pairs
-        return first[pairs[known]], values[known]
-    return first[known], values[known]
+        return first[pairs[labelled]], values[labelled]
+    return first[labelled], values[labelled]
 
 
 def _masked(example: Example, seed: Sequence[int]) -> Example:

@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 100
-"""Documents of each task by which it is told how much shorter or longer text is in another vocabulary."""
+"""Documents of each task on which the length of text in another vocabulary is measured."""
 
 
 @dataclass
 class Built:
-    """What a recipe describes, built. `leaks` says what was removed from training because a held-out part also has it."""
+    """What a recipe describes, built. `leaks` says what was removed from training because it is also in a held-out part."""
 
     model: Model
     tokenizer: Tokenizer
@@ -66,7 +66,7 @@ class Built:
     surveys: Mapping[str, Survey] = field(default_factory=dict)
     """What the user's own data contain, by task."""
     vocabulary: Mapping[str, Any] | None = None
-    """What another vocabulary than the encoder's own saves."""
+    """What a vocabulary other than the encoder's own saves."""
 
     def annotator(self) -> Annotator:
         """The annotator that scores the development data: the one that runs in production, with torch behind it."""
@@ -82,15 +82,15 @@ def build(
     outputs: Path | None = None,
     listen: Callable[[str], None] = lambda _: None,
 ) -> Built:
-    """Load the corpora, take out what leaks, make the model and the examples.
+    """Load the corpora, remove leaks, make the model and the examples.
 
-    `outputs` is where teachers' answers are kept, and `listen` hears how far these are; without it, what teachers say is left out.
+    `outputs` is the folder for the teachers' outputs, and `listen` gets messages about their progress; without `outputs`, teachers are left out.
     """
     torch.manual_seed(recipe.loop.seed)
-    found = load_documents(recipe, directory=directory, unlabelled=outputs is not None)
-    documents = found.training
+    loaded = load_documents(recipe, directory=directory, unlabelled=outputs is not None)
+    documents = loaded.training
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
-    texts = (document.text for group in (*documents.values(), found.unlabelled) for document in group)
+    texts = (document.text for group in (*documents.values(), loaded.unlabelled) for document in group)
     encoder, tokenizer, specials = load_encoder(recipe.model.encoder, texts)
     model = make_model(recipe, tasks, encoder, tokenizer)
     if recipe.model.heads == "kept":
@@ -99,17 +99,17 @@ def build(
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
     _check_positives(recipe, tasks, examples, counts)
     if outputs is not None:
-        examples, told = teachers.teach(recipe, tasks, documents, examples, place=outputs, listen=listen)
-        for name, taught in told.items():
+        examples, taught_counts = teachers.teach(recipe, tasks, documents, examples, place=outputs, listen=listen)
+        for name, taught in taught_counts.items():
             counts.setdefault(name, Counter()).update(taught)
     if plan.draw.fraction < 1:
-        left = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
-        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - left})
+        kept_number = len(batches.kept(examples, fraction=plan.draw.fraction, by=plan.draw.by, seed=recipe.loop.seed))
+        counts["all tasks"] = Counter({"examples left out by the fraction": len(examples) - kept_number})
     if outputs is not None and recipe.teacher is not None and recipe.teacher.text is not None:
         options: dict[str, Any] = {"limit": recipe.model.encoder.limit, "place": outputs, "listen": listen}
-        more, told_text = plain.examples(recipe.teacher, tasks, found.unlabelled, tokenizer, **options)
+        more, text_counts = plain.examples(recipe.teacher, tasks, loaded.unlabelled, tokenizer, **options)
         examples += more
-        counts[plain.COUNTED] = told_text
+        counts[plain.COUNTED] = text_counts
     return Built(
         model,
         tokenizer,
@@ -117,11 +117,11 @@ def build(
         tasks,
         plan,
         examples,
-        found.development,
+        loaded.development,
         counts,
-        found.leaks,
+        loaded.leaks,
         recipe.model.encoder.limit,
-        found.surveys,
+        loaded.surveys,
         _saved(recipe, documents, encoder, tokenizer),
     )
 
@@ -139,7 +139,7 @@ def _saved(
 
 @dataclass(frozen=True)
 class Documents:
-    """The documents of a recipe's tasks, what leaked taken out of training."""
+    """The documents of a recipe's tasks, without what leaked in training."""
 
     training: dict[str, list[Document]]
     development: dict[str, list[Document]]
@@ -157,9 +157,9 @@ def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled:
         for name, task in recipe.tasks.items()
         if task.scored and recipe.development.split not in task.train
     }
-    for name in [name for name, found in development.items() if not found]:
+    for name in [name for name, part_documents in development.items() if not part_documents]:
         if recipe.tasks[name].also:
-            del development[name]  # no text is in all of its corpora: it is learned, and not scored
+            del development[name]  # no text is in all of its corpora: it is trained, and not scored
         else:
             raise TrainingError(
                 "BX404",
@@ -172,29 +172,29 @@ def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled:
     text = recipe.teacher.text if recipe.teacher is not None and unlabelled else None
     read = documents if text is None else {**documents, plain.COUNTED: plain.documents(text)}
     if recipe.leaks != "ignore":
-        kept, leaks = filter_leaks(read, _held_out(recipe, library))
-        read = kept if recipe.leaks == "filter" else read
+        without_leaks, leaks = filter_leaks(read, _held_out(recipe, library))
+        read = without_leaks if recipe.leaks == "filter" else read
     return Documents({name: read[name] for name in documents}, development, leaks, surveys, read.get(plain.COUNTED, ()))
 
 
 def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:
     """What the user's own data contain; an error if nothing can be learned from them."""
-    found = {}
+    surveys = {}
     for name, task in recipe.tasks.items():
         if own.of_spec(task.corpus) is None or task.of is not None:
             continue
         splits = {"train": library.training(name, task)}
         splits |= {split: library.part(task, split) for split in ("devel", "test") if split in library.splits(task)}
-        found[name] = look(splits, types=task.types, where=f"tasks → {name}")
-    return found
+        surveys[name] = look(splits, types=task.types, where=f"tasks → {name}")
+    return surveys
 
 
 def restore(recipe: Recipe, folder: Path, found: example_cache.Found) -> Built | None:
-    """What a run needs to resume, from its cache; None if that is incomplete. The weights come from a checkpoint later."""
+    """What a run needs to resume, from its cache; None if the cache is incomplete. The weights come from a checkpoint later."""
     examples, counts, development = found
     try:
         described = RunFolder(folder).description
-        tasks = tuple(restored(one) for one in described["tasks"])
+        tasks = tuple(restored(task_description) for task_description in described["tasks"])
         tokenizer = tokenizer_of(str(folder))
         specials, limit = Specials(**described["specials"]), int(described["limit"])
         encoder = encoders.build(described["encoder"])
@@ -230,7 +230,7 @@ def make_examples(
     limit: int,
     joint: bool = False,
 ) -> tuple[list[Example], dict[str, Counter[str]]]:
-    """The examples of all tasks, and what was counted for each. With `joint`, auxiliary tasks label those they follow from."""
+    """The examples of all tasks, and what was counted for each. With `joint`, auxiliary tasks label the examples of the task they are derived from."""
     examples: list[Example] = []
     counts: dict[str, Counter[str]] = {}
     names = {task.name: task for task in tasks}
@@ -238,19 +238,19 @@ def make_examples(
     for task in tasks:
         if followed.get(task.name) in names:
             continue
-        also = [one for one in tasks if followed.get(one.name) == task.name]
-        made = make(task, documents[task.name], tokenizer, limit=limit, also=also)
-        if not made.examples:
+        also = [auxiliary for auxiliary in tasks if followed.get(auxiliary.name) == task.name]
+        task_examples = make(task, documents[task.name], tokenizer, limit=limit, also=also)
+        if not task_examples.examples:
             raise TrainingError(
                 "BX404", f"task {task.name!r} has no training examples", hint="check its corpus, split and types"
             )
-        examples += made.examples
-        counts[task.name] = made.counts
+        examples += task_examples.examples
+        counts[task.name] = task_examples.counts
     return examples, counts
 
 
 def _followed(task: Task, tasks: Mapping[str, Task]) -> str:
-    """The task whose examples an auxiliary one labels: the one that it follows from, if both read alike."""
+    """The task whose examples an auxiliary one labels: the one that it is derived from, if both read text the same way."""
     origin = tasks.get(getattr(task, "follows", ""))
     alike = origin is not None and getattr(origin, "reads", None) == getattr(task, "reads", None)
     return origin.name if origin is not None and alike else ""
@@ -259,7 +259,7 @@ def _followed(task: Task, tasks: Mapping[str, Task]) -> str:
 def _check_positives(
     recipe: Recipe, tasks: Sequence[Task], examples: Sequence[Example], counts: Mapping[str, Counter[str]]
 ) -> None:
-    """Refuse a task whose examples all say the same: that there is nothing."""
+    """Refuse a task without any positive example."""
     waiting: dict[str, int] = {task.name: task.positive for task in tasks if hasattr(task, "positive")}
     for example in examples:
         for name, labels in example.labels.items():
@@ -269,11 +269,11 @@ def _check_positives(
             return
     for name in waiting:
         described = recipe.tasks[name]
-        seen = "; ".join(f"{what}: {number:,}" for what, number in counts.get(name, Counter()).items() if number)
+        counted = "; ".join(f"{noun}: {number:,}" for noun, number in counts.get(name, Counter()).items() if number)
         raise TrainingError(
             "BX409",
             f"{'+'.join(described.train)} of {', '.join(corpora_of(described))} gives this task no positive example"
-            + (f" ({seen})" if seen else ""),
+            + (f" ({counted})" if counted else ""),
             where=f"tasks → {name}",
             hint="check the types that the task names, and that the corpus has mentions, relations or answers of them",
         )
@@ -281,22 +281,22 @@ def _check_positives(
 
 def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
     """The development and test parts of every corpus that the recipe trains on, except those that the recipe explicitly trains on."""
-    held: dict[str, list[Document]] = {}
+    held_out: dict[str, list[Document]] = {}
     for name, task in recipe.tasks.items():
-        there = library.splits(task)
+        splits = library.splits(task)
         for split in ("devel", "test"):
-            if split in there and split not in task.train:
-                held[f"{name}/{split}"] = library.part(task, split)
-    own = {one.partition("[")[0] for task in recipe.tasks.values() for one in (task.corpus, *task.also)}
+            if split in splits and split not in task.train:
+                held_out[f"{name}/{split}"] = library.part(task, split)
+    trained_on = {spec.partition("[")[0] for task in recipe.tasks.values() for spec in (task.corpus, *task.also)}
     for corpus in recipe.hold_out:
-        if corpus not in own:
+        if corpus not in trained_on:
             for split in recipe.hold_out_parts:
-                held[f"{corpus}/{split}"] = library.part(TaskPart(corpus=corpus), split)
-    return held
+                held_out[f"{corpus}/{split}"] = library.part(TaskPart(corpus=corpus), split)
+    return held_out
 
 
 def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> Task:
-    """The task that a recipe describes; its labels are found in the training documents where it does not name them."""
+    """The task that a recipe describes; its labels are taken from the training documents unless it names them."""
     kind = plugins.find(TASKS, described.kind, "tasks")
     if kind is None:
         raise RecipeError(
@@ -311,10 +311,10 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
     if described.of is not None:
         settings["of"] = described.of
     try:
-        found: Task = kind.of_documents(name, documents, **settings)
+        task: Task = kind.of_documents(name, documents, **settings)
     except (TypeError, ValueError) as error:
         raise RecipeError("BX306", str(error), where=f"tasks → {name} → settings") from None
-    return found
+    return task
 
 
 def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, Tokenizer, Specials]:
@@ -325,8 +325,8 @@ def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, 
         from biomux.training.encoders import from_bundle  # here: it needs onnx
 
         return from_bundle.load(settings)
-    made = encoders.of_kind(settings.kind).make(settings, texts)
-    return made.encoder, made.tokenizer, made.specials
+    built = encoders.of_kind(settings.kind).make(settings, texts)
+    return built.encoder, built.tokenizer, built.specials
 
 
 def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
@@ -345,7 +345,7 @@ def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
 
 
 def _default_head(task: Task, usual: HeadSettings) -> HeadSettings:
-    """The model's head, unless it is none for what the task speaks about."""
+    """The model's head, unless it does not fit what the task predicts."""
     kind = DEFAULT_HEADS.get(task.kind) or ("pair-of-spans" if task.unit == "pair" else None)
     if kind is None and task.unit == "window" and usual.kind in ("bilstm", "crf"):
         kind = "pooled"

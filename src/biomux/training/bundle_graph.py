@@ -1,8 +1,8 @@
-"""The graph of a finished bundle, read for its layers' states and given one more head. What is there already is not touched.
+"""Read the states of layers from the graph of a finished bundle, and add a head to it. What is there already is not changed.
 
-The states of words' first tokens are those of the embeddings and of every layer, as the graph computes them, int8 and all: a head that is trained on them reads in
-the bundle exactly what it learned from. The new head's columns are added behind the old ones by a product with a matrix of ones and zeros, so that every old logit is
-carried over as it is.
+The states of words' first tokens are those of the embeddings and of every layer, exactly as the graph computes them, int8 included: a head that is trained on them
+reads in the bundle exactly what it was trained on. The new head's columns are added behind the old ones by a product with a matrix of ones and zeros, so that every
+old logit is carried over unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOGITS = "logits"
 INPUTS = {"ids", "mask", "first"}
-"""What a graph reads whose heads all speak about words: every row after its last attention is a word's."""
+"""The inputs of a graph whose heads all label words: every row after its last attention is a word's."""
 
 NEGLIGIBLE = 1e-3
 """A layer with a smaller share in the mix is left out."""
@@ -58,13 +58,11 @@ def with_states(graph: bytes) -> tuple[bytes, list[str]]:
 def with_head(graph: bytes, head: AddedHead) -> bytes:
     """The graph with one more head, whose columns come after the existing ones."""
     model = onnx.load_from_string(graph)
-    prefix = (
-        f"added.{sum(one.name.startswith('added.') and one.name.endswith('.carry') for one in model.graph.initializer)}"
-    )
+    prefix = f"added.{sum(initializer.name.startswith('added.') and initializer.name.endswith('.carry') for initializer in model.graph.initializer)}"
     states = _states(model, prefix)
     if len(head.shares) != len(states):
-        raise ValueError(f"the head mixes {len(head.shares)} layers, and the graph has {len(states)}")
-    output = next(one for one in model.graph.output if one.name == LOGITS)
+        raise ValueError(f"the head mixes {len(head.shares)} layers, but the graph has {len(states)}")
+    output = next(value for value in model.graph.output if value.name == LOGITS)
     before = int(output.type.tensor_type.shape.dim[1].dim_value)
     rows = _mix(model, states, head.shares, prefix)
     for number, (matrix, bias) in enumerate(head.layers):
@@ -92,34 +90,37 @@ def with_head(graph: bytes, head: AddedHead) -> bytes:
 
 
 def state_names(model: onnx.ModelProto) -> list[str]:
-    """The values that are the states of tokens, the embeddings first; refused where the graph has other heads than of words, or another encoder than BERT's."""
+    """The values that are the states of tokens, the embeddings first; refused if the graph has heads that do not label words, or an encoder other than BERT's."""
     norms = {node.input[1]: node.output[0] for node in model.graph.node if node.op_type == "LayerNormalization"}
-    found = [norms.get("embeddings.LayerNorm.weight")]
-    while (name := f"encoder.layer.{len(found) - 1}.output.LayerNorm.weight") in norms:
-        found.append(norms[name])
-    read, given = {one.name for one in model.graph.input}, {one.name for one in model.graph.output}
-    if read != INPUTS or LOGITS not in given:
+    states = [norms.get("embeddings.LayerNorm.weight")]
+    while (name := f"encoder.layer.{len(states) - 1}.output.LayerNorm.weight") in norms:
+        states.append(norms[name])
+    input_names, output_names = (
+        {value.name for value in model.graph.input},
+        {value.name for value in model.graph.output},
+    )
+    if input_names != INPUTS or LOGITS not in output_names:
         raise BundleError(
             "BX505",
-            "cannot add a head: the bundle has heads of texts, pairs of texts or answers",
+            "cannot add a head: the bundle has heads for texts, pairs of texts or answers",
             hint="name a bundle of taggers, such as default",
         )
-    if found[0] is None or len(found) == 1:
+    if states[0] is None or len(states) == 1:
         raise BundleError(
             "BX505",
-            "cannot add a head: the graph's encoder is not one whose layers are known",
+            "cannot add a head: the layers of the graph's encoder are not known",
             hint="name a bundle with a BERT encoder, such as default",
         )
-    return [str(one) for one in found]
+    return [str(state) for state in states]
 
 
 def _states(model: onnx.ModelProto, prefix: str) -> list[str]:
-    """The states of words' first tokens, layer by layer; nodes that pick them are added where the graph has none."""
-    there = picked(model)
+    """The states of words' first tokens, layer by layer; nodes that select them are added if the graph has none."""
+    word_rows = picked(model)
     shape = _constant(model, np.array([-1, _width(model)], np.int64), f"{prefix}.shape")
     names = []
     for number, state in enumerate(state_names(model)):
-        if state in there:  # of words' first tokens already
+        if state in word_rows:  # of words' first tokens already
             names.append(state)
         else:
             flat = _add(model, "Reshape", f"{prefix}.{number}", state, shape)
@@ -128,12 +129,12 @@ def _states(model: onnx.ModelProto, prefix: str) -> list[str]:
 
 
 def picked(model: onnx.ModelProto) -> set[str]:
-    """The values that have a row for each word: those that come after `first` has been read."""
-    found: set[str] = set()
+    """The values that have a row for each word: those computed after `first` was read."""
+    word_values: set[str] = set()
     for node in model.graph.node:
-        if "first" in node.input or found & set(node.input):
-            found |= set(node.output)
-    return found
+        if "first" in node.input or word_values & set(node.input):
+            word_values |= set(node.output)
+    return word_values
 
 
 def _mix(model: onnx.ModelProto, states: Sequence[str], shares: Sequence[float], prefix: str) -> str:
@@ -148,7 +149,11 @@ def _mix(model: onnx.ModelProto, states: Sequence[str], shares: Sequence[float],
 
 
 def _width(model: onnx.ModelProto) -> int:
-    return next(int(one.dims[0]) for one in model.graph.initializer if one.name == "embeddings.LayerNorm.weight")
+    return next(
+        int(initializer.dims[0])
+        for initializer in model.graph.initializer
+        if initializer.name == "embeddings.LayerNorm.weight"
+    )
 
 
 def _constant(model: onnx.ModelProto, value: NDArray[Any], name: str) -> str:
@@ -157,7 +162,7 @@ def _constant(model: onnx.ModelProto, value: NDArray[Any], name: str) -> str:
 
 
 def _add(model: onnx.ModelProto, operator: str, prefix: str, *inputs: str, **attributes: Any) -> str:
-    """A node at the end of the graph; gives the name of its output."""
+    """A node at the end of the graph; returns the name of its output."""
     name = f"{prefix}.{operator}.{len(model.graph.node)}"
     model.graph.node.append(helper.make_node(operator, list(inputs), [name], name, **attributes))
     return name

@@ -1,6 +1,6 @@
 """Checkpoints: everything that a run needs to resume exactly, as safetensors and JSON; nothing is ever unpickled.
 
-A checkpoint is written beside its place and renamed when whole: a crash or a full disk leaves the one before as it was.
+A checkpoint is written beside its place and renamed when complete: a crash or a full disk leaves the previous one untouched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def save(
     extra: dict[str, Tensor],
     progress: dict[str, Any],
 ) -> None:
-    """Write a checkpoint; the one that was there is gone only when the new one is whole."""
+    """Write a checkpoint; the previous one is replaced only when the new one is complete."""
     weights = {name: value.contiguous() for name, value in model.state_dict().items()}
     state, scalars = _optimizer_state(optimizers)
     state |= {f"extra/{name}": value.contiguous() for name, value in extra.items()}
@@ -49,7 +49,7 @@ def save(
 
 
 def save_model(place: Path, model: nn.Module) -> None:
-    """Write the weights alone."""
+    """Write only the weights."""
     try:
         with whole_file(place) as fresh:
             save_file({name: value.contiguous() for name, value in model.state_dict().items()}, fresh)
@@ -63,7 +63,7 @@ def save_model(place: Path, model: nn.Module) -> None:
 
 
 def find(place: Path) -> Path | None:
-    """The newest whole checkpoint: at its place, or, after a crash between two renames, beside it."""
+    """The newest complete checkpoint: at its place, or, after a crash between two renames, beside it."""
     for candidate in (place, *(place.with_name(place.name + end) for end in (NEW, OLD))):
         if (candidate / "progress.json").is_file():
             return candidate
@@ -73,7 +73,7 @@ def find(place: Path) -> Path | None:
 def load(
     place: Path, *, model: nn.Module, optimizers: dict[str, torch.optim.Optimizer]
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Put model, optimizers and random state back; gives the progress and the extra tensors."""
+    """Restore model, optimizers and random state; returns the progress and the extra tensors."""
     try:
         return _load(place, model=model, optimizers=optimizers)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
@@ -101,7 +101,7 @@ def _load(
             if key.startswith(prefix):
                 index, part = key[len(prefix) :].split("/")
                 restored.setdefault(int(index), {})[part] = value
-        if isinstance(optimizer, torch.optim.SparseAdam):  # counts its steps in a plain number, others in a tensor
+        if isinstance(optimizer, torch.optim.SparseAdam):  # it counts steps in a plain number, others in a tensor
             restored = {index: {**parts, "step": int(parts["step"])} for index, parts in restored.items()}
         described["state"] = restored
         for group, rate in zip(described["param_groups"], scalars[name], strict=True):

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a step would leave weights that are neither before it nor after it. Here it waits."""
+"""Delay Ctrl-C until the end of a step: in the middle, it would leave weights that belong to neither step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until the block has ended; then they do what they would have done."""
+    """Delay Ctrl-C and SIGTERM until the block has ended; then they take effect."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Development scores: what the annotator says about documents, against what they say themselves."""
+"""Development scores: what the annotator predicts for documents, against their annotations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def predict(annotator: Annotator, task: Task, documents: Sequence[Document]) -> list[Document]:
-    """The documents as the task's head has them; what it is to predict is taken away first."""
+    """The documents as the task's head annotates them; the gold annotations are removed first."""
     return list(annotator.answer((task.bare(document) for document in documents), heads=[task.name]))
 
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WAIT = 0.5
-"""Seconds between two looks whether another process has finished."""
+"""Seconds between two checks whether another process has finished."""
 
 
 @contextmanager
 def filling(folder: Path, *, busy: str, failure: str, hint: str, listen: Callable[[str], None]) -> Iterator[None]:
-    """Make a folder and hold its lock, after whoever has it now: another run, or another process of the same one.
+    """Make a folder and hold its lock, once another run or another process of this one has released it.
 
-    `busy` is told to `listen` while another process holds the lock; `failure` is the message where the disk refuses (without the reason, which is added), and `hint` what to do then.
+    `listen` gets `busy` while another process holds the lock; `failure` is the message if writing fails (the reason is added), and `hint` what to do then.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,4 +40,4 @@ def filling(folder: Path, *, busy: str, failure: str, hint: str, listen: Callabl
 
 
 def _unheard(message: str) -> None:
-    """Takes what has been told already."""
+    """Ignore a message that was already passed on."""

@@ -1,4 +1,4 @@
-"""What a recipe says about a teacher in the step, as objectives and a model: the loop knows neither teachers by name nor papers."""
+"""Turn a recipe's teacher in the step into objectives and a model, so that the loop knows nothing of teachers or papers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def reader(settings: LayerTeacher, tokenizer: Tokenizer) -> StepTeacher:
-    """The teacher's encoder, for a student that learns its layers; refused if it reads other tokens than its student."""
+    """The teacher's encoder, for a student that learns its layers; refused if its tokens differ from the student's."""
     encoder, _ = _encoder(settings, tokenizer)
     return _reading(encoder, {}, {})
 
@@ -38,12 +38,12 @@ def reader(settings: LayerTeacher, tokenizer: Tokenizer) -> StepTeacher:
 def beside(
     settings: LayerTeacher | None, plan: Plan, student: Model, tokenizer: Tokenizer
 ) -> tuple[Plan, StepTeacher | None]:
-    """The plan of a tagging recipe with what its teacher's layers add, and the teacher where the student is; as it was without one."""
+    """The plan of a tagging recipe with the losses of its teacher's layers, and the teacher on the student's device; unchanged without a teacher."""
     if settings is None:
         return plan, None
-    found = reader(settings, tokenizer)
-    found.model.to(student.device)
-    plan = with_features(plan, settings, student=student.encoder.depth, teacher=found.model.encoder.depth)
+    step_teacher = reader(settings, tokenizer)
+    step_teacher.model.to(student.device)
+    plan = with_features(plan, settings, student=student.encoder.depth, teacher=step_teacher.model.encoder.depth)
     if not plan.features:
         raise RecipeError(
             "BX306",
@@ -51,24 +51,24 @@ def beside(
             where="distil → features",
             hint="name layers and weights above 0, or leave out distil",
         )
-    return plan, found
+    return plan, step_teacher
 
 
 def teacher(settings: DistilSettings, head: str, tokenizer: Tokenizer) -> StepTeacher:
-    """The teacher with its head for hidden tokens; refused as by `reader`, or if it has no guesses where these are to be learned."""
+    """The teacher with its head for masked tokens; refused as by `reader`, or if it has no such head although its predictions are to be learned."""
     encoder, theirs = _encoder(settings, tokenizer)
-    made = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
-    found = pretrained_head.read(settings.teacher, encoder.config.model_type)
-    if found is not None:
-        pretrained_head.put(made, found, old=theirs, new=tokenizer)
+    head_module = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
+    head_weights = pretrained_head.read(settings.teacher, encoder.config.model_type)
+    if head_weights is not None:
+        pretrained_head.put(head_module, head_weights, old=theirs, new=tokenizer)
     elif settings.output is not None:
         raise TrainingError(
             "BX551",
-            "this teacher's weights have no head that guesses hidden words, so there is nothing to learn from its guesses",
+            "cannot learn from this teacher's predictions: its weights have no head that predicts masked words",
             where=settings.teacher,
-            hint="pre-train it first and name the folder that this leaves, or leave out distil.output",
+            hint="pre-train it first and name the resulting folder, or leave out distil.output",
         )
-    return _reading(encoder, {head: made}, {head: "token"})
+    return _reading(encoder, {head: head_module}, {head: "token"})
 
 
 def _encoder(settings: LayerTeacher, tokenizer: Tokenizer) -> tuple[Any, Tokenizer]:
@@ -79,9 +79,9 @@ def _encoder(settings: LayerTeacher, tokenizer: Tokenizer) -> tuple[Any, Tokeniz
     if theirs.get_vocab() != tokenizer.get_vocab():
         raise TrainingError(
             "BX551",
-            f"this teacher has another vocabulary than its student: {theirs.get_vocab_size():,} tokens, not {tokenizer.get_vocab_size():,}"
+            f"this teacher's vocabulary differs from its student's: {theirs.get_vocab_size():,} tokens, not {tokenizer.get_vocab_size():,}"
             if theirs.get_vocab_size() != tokenizer.get_vocab_size()
-            else "this teacher has another vocabulary than its student",
+            else "this teacher's vocabulary differs from its student's",
             where=settings.teacher,
             hint="give model.encoder the teacher's tokenizer and vocabulary.kind: keep, or pre-train the teacher with the new vocabulary first",
         )
@@ -95,33 +95,35 @@ def _reading(encoder: Any, heads: dict[str, Any], units: dict[str, Unit]) -> Ste
 
 
 def with_teacher(plan: Plan, settings: DistilSettings, head: str, *, student: int, teacher: int) -> Plan:
-    """The plan with what the teacher adds, for a student and a teacher of so many layers."""
-    own = [replace(one, weight=one.weight * settings.words) for one in plan.objectives if settings.words]
+    """The plan with the teacher's losses; `student` and `teacher` are numbers of layers."""
+    objectives = [
+        replace(objective, weight=objective.weight * settings.words) for objective in plan.objectives if settings.words
+    ]
     if settings.output is not None:
         output = settings.output
         options: dict[str, Any] = {} if output.loss == "logit-mse" else {"temperature": output.temperature}
         if output.loss == "kl-divergence":
             options["direction"] = output.direction
-        own.append(Objective(output.loss, head, output.weight, "step-teacher", options))
-    return with_features(replace(plan, objectives=tuple(own)), settings, student=student, teacher=teacher)
+        objectives.append(Objective(output.loss, head, output.weight, "step-teacher", options))
+    return with_features(replace(plan, objectives=tuple(objectives)), settings, student=student, teacher=teacher)
 
 
 def with_features(plan: Plan, settings: LayerTeacher, *, student: int, teacher: int) -> Plan:
-    """The plan with a loss for each pair of layers, of a student and a teacher of so many."""
+    """The plan with a loss for each pair of layers; `student` and `teacher` are numbers of layers."""
     if not plan.moves("encoder."):
         raise RecipeError(
             "BX560",
-            "an encoder that does not move cannot learn a teacher's layers",
+            "a frozen encoder cannot learn a teacher's layers",
             where="distil",
             hint="choose another regime, or leave out distil",
         )
     features = [
-        one for part in settings.features for one in _features(part, settings, student=student, teacher=teacher)
+        feature for part in settings.features for feature in _features(part, settings, student=student, teacher=teacher)
     ]
-    names = [one.name for one in features]
+    names = [feature.name for feature in features]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise RecipeError(
-            "BX306", f"{twice!r} is asked for twice", where="distil → features", hint="give each layer one such loss"
+            "BX306", f"{twice!r} is given twice", where="distil → features", hint="give each layer one such loss"
         )
     return replace(plan, features=tuple(features))
 
@@ -136,7 +138,7 @@ def _features(
     else:
         mapped = layer_map(settings.map, teacher=teacher, student=student)
         chosen = range(1, student + 1) if part.layers == "all" else part.layers
-        if bad := next((one for one in chosen if one > student), None):
+        if bad := next((layer for layer in chosen if layer > student), None):
             raise RecipeError(
                 "BX306",
                 f"the student has no layer {bad}",
@@ -148,7 +150,7 @@ def _features(
     if len(weights) != len(pairs):
         raise RecipeError(
             "BX306",
-            f"{len(weights)} weights for {len(pairs)} layers",
+            f"there must be one weight for each of the {len(pairs)} layers, got {len(weights)}",
             where="distil → features → weight",
             hint="give one number, or one for each layer",
         )
@@ -168,7 +170,7 @@ def checksum(settings: LayerTeacher | None) -> str | None:
             "BX401",
             f"cannot load the teacher {settings.teacher!r}: it has no config.json",
             where="distil → teacher",
-            hint="give a finished run, the folder of an encoder, or a hub name where there is a network",
+            hint="give a finished run, the folder of an encoder, or a hub name (needs a network)",
         )
     digest = sha256()
     for name in ("model.safetensors", "config.json", "tokenizer.json", "vocab.txt"):

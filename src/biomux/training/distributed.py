@@ -1,7 +1,7 @@
 """Several processes that train one model: each reads its share of a step's batches, and their gradients are summed.
 
-A step of a recipe has `loop.accumulate` batches, whoever reads them. So the result does not depend on how many processes there are,
-but for the order in which numbers are added.
+A step of a recipe has `loop.accumulate` batches, however they are shared among processes. So the result does not depend on the number of processes,
+except for the order in which numbers are added.
 
     torchrun --nproc-per-node 2 -m -- biomux train a/mtl --run runs/two --set loop.accumulate=2
 """
@@ -33,7 +33,7 @@ PATIENCE = timedelta(hours=12)
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """How many processes there are, and which this one is. The first one writes; all read and compute."""
+    """How many processes there are, and which one this is. The first one writes; all read and compute."""
 
     rank: int = 0
     number: int = 1
@@ -44,7 +44,7 @@ class Processes:
         return self.rank == 0
 
     def share(self, things: Sequence[One]) -> Sequence[One]:
-        """This process's part of what all have."""
+        """This process's share."""
         return things[self.rank :: self.number]
 
     def total(self, values: Sequence[float]) -> list[float]:
@@ -64,12 +64,12 @@ class Processes:
         return {key: sums[at] for at, key in enumerate(keys) if sums[at + len(keys)]}
 
     def sow(self, seed: int, step: int) -> None:
-        """With several processes, give each its own random numbers in each step, so that a resumed run draws the same."""
+        """With several processes, give each its own random numbers in each step, so that a resumed run draws the same ones."""
         if self.number > 1:
             torch.manual_seed((seed * 1_000_003 + step) * 1_009 + self.rank)
 
     def say(self, value: float) -> float:
-        """A number as the first process has it."""
+        """The first process's value of a number."""
         return self.total([value if self.first else 0.0])[0]
 
     def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
@@ -79,7 +79,7 @@ class Processes:
         moving = [parameter for parameter in parameters if parameter.requires_grad]
         used = torch.tensor([float(parameter.grad is not None) for parameter in moving])
         distributed.all_reduce(used)
-        chosen = [parameter for parameter, some in zip(moving, used.tolist(), strict=True) if some]
+        chosen = [parameter for parameter, is_used in zip(moving, used.tolist(), strict=True) if is_used]
         sparse = torch.tensor([float(parameter.grad is not None and parameter.grad.is_sparse) for parameter in chosen])
         distributed.all_reduce(sparse)
         flat = torch.cat(
@@ -100,7 +100,7 @@ class Processes:
 
 @contextmanager
 def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes]:
-    """The processes that torchrun has started, or this one alone."""
+    """The processes started by torchrun, or this one alone."""
     number = int(os.environ.get("WORLD_SIZE", "1"))
     if number == 1:
         yield Processes()
@@ -118,6 +118,6 @@ def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes
     distributed.init_process_group(backend, timeout=PATIENCE)
     try:
         yield Processes(distributed.get_rank(), number)
-        distributed.barrier()  # no process goes while another still talks to it
+        distributed.barrier()  # no process ends while another still communicates with it
     finally:
         distributed.destroy_process_group()

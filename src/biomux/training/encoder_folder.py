@@ -1,8 +1,8 @@
-"""An encoder as a folder, as Hugging Face has them: what recipes take as `encoder: {name: FOLDER}`, and other libraries load.
+"""An encoder as a Hugging Face folder, which recipes use as `encoder: {name: FOLDER}` and other libraries can load.
 
     FOLDER/config.json, model.safetensors, tokenizer.json, tokenizer_config.json, and vocab.txt for a WordPiece vocabulary
 
-The head for hidden tokens is in the weights under the names of its family, so that pre-training can continue from here, and a student can learn from its predictions.
+The head for masked tokens is in the weights under the names of its family, so that pre-training can continue from here, and a student can learn from its predictions.
 """
 
 from __future__ import annotations
@@ -46,8 +46,11 @@ def save(place: Path, encoder: nn.Module, head: nn.Module, tokenizer: Tokenizer,
     if family in pretrained_head.FAMILIES:
         described["architectures"] = [pretrained_head.FAMILIES[family].model]
     described.pop("_name_or_path", None)
-    names = {role: next((one for one in some if tokenizer.token_to_id(one) is not None), None) for role, some in ROLES}
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", **{role: one for role, one in names.items() if one}}
+    names = {
+        role: next((token for token in candidates if tokenizer.token_to_id(token) is not None), None)
+        for role, candidates in ROLES
+    }
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", **{role: token for role, token in names.items() if token}}
     try:
         with replaced_folder(place) as fresh:
             save_file(weights, fresh / "model.safetensors", metadata={"format": "pt"})

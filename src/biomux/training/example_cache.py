@@ -1,7 +1,7 @@
-"""The examples of a run, kept in its folder: it resumes within seconds, and with exactly the examples that it started with.
+"""The examples of a run, kept in its folder, so that it resumes within seconds and with exactly the examples it started with.
 
     RUN/cache/examples.npz        the arrays of all examples, end to end
-    RUN/cache/examples.json       what belongs to which, and the key: the recipe and the checksums of its corpora
+    RUN/cache/examples.json       which array belongs to which example, and the key: the recipe and the checksums of its corpora
     RUN/cache/development/        the development documents of each task
 
 Weights are not here: they are in the checkpoint, without which the cache is not used.
@@ -43,8 +43,8 @@ Found = tuple[list[Example], dict[str, Counter[str]], dict[str, list["Document"]
 
 def key(recipe: Recipe, directory: Path | None) -> str:
     """A checksum of the recipe and of every file of its corpora."""
-    told = json.dumps([VERSION, recipe.training()], sort_keys=True)
-    return sha256((told + corpora_checksum(recipe, directory)).encode()).hexdigest()
+    description = json.dumps([VERSION, recipe.training()], sort_keys=True)
+    return sha256((description + corpora_checksum(recipe, directory)).encode()).hexdigest()
 
 
 def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
@@ -52,9 +52,9 @@ def corpora_checksum(recipe: Recipe, directory: Path | None) -> str:
     digest = sha256()
     names = {view.parse(name)[0] for task in recipe.tasks.values() for name in corpora_of(task)}
     for name in sorted(names):
-        found = corpus.get(name, directory=directory)
-        for file in found.card.files:
-            path = directories.locate(found.root, file.path)
+        loaded = corpus.get(name, directory=directory)
+        for file in loaded.card.files:
+            path = directories.locate(loaded.root, file.path)
             digest.update(f"{file.path}\0".encode())
             if path is not None:
                 with of_path(path).open() as stream:
@@ -74,32 +74,32 @@ def save(
     development: Mapping[str, Sequence[Document]],
 ) -> None:
     """Write a cache under its key."""
-    arrays, told = _packed(examples)
-    told |= {"key": own, "counts": counts, "development": list(development)}
+    arrays, description = _packed(examples)
+    description |= {"key": own, "counts": counts, "development": list(development)}
     with replaced_folder(place) as fresh:
         (fresh / "development").mkdir()
         np.savez(fresh / "examples.npz", **arrays)  # type: ignore[arg-type]
         for number, documents in enumerate(development.values()):
             with (fresh / "development" / f"{number}.jsonl").open("wb") as stream:
                 stream.writelines(map(jsonl.line, documents))
-        (fresh / "examples.json").write_text(json.dumps(told))
+        (fresh / "examples.json").write_text(json.dumps(description))
 
 
 def load(place: Path, *, own: str) -> Found | None:
-    """Examples, counts and development documents, in the order in which they were kept; None if they are others, or damaged."""
+    """Examples, counts and development documents, in their original order; None if they have another key or are damaged."""
     try:
-        told = json.loads((place / "examples.json").read_text())
-        if told["key"] != own:
+        description = json.loads((place / "examples.json").read_text())
+        if description["key"] != own:
             return None
         with (place / "examples.npz").open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            examples = _unpacked({name: arrays[name] for name in arrays.files}, told)
+            examples = _unpacked({name: arrays[name] for name in arrays.files}, description)
         development = {
             name: list(jsonl.read(of_path(place / "development" / f"{number}.jsonl"), on_error=stop))
-            for number, name in enumerate(told["development"])
+            for number, name in enumerate(description["development"])
         }
     except (OSError, ValueError, KeyError, IndexError, TypeError, BadZipFile, BiomuxError):
         return None
-    return examples, {name: Counter(found) for name, found in told["counts"].items()}, development
+    return examples, {name: Counter(numbers) for name, numbers in description["counts"].items()}, development
 
 
 PIECES = ("ids", "first", "starts", "ends")
@@ -109,35 +109,41 @@ def _packed(examples: Sequence[Example]) -> tuple[dict[str, NDArray[Any]], dict[
     tasks = list(dict.fromkeys(example.task for example in examples))
     sources = list(dict.fromkeys(example.source[0] for example in examples))
     masks = list(dict.fromkeys(example.masking for example in examples))
-    index = {name: {one: at for at, one in enumerate(group)} for name, group in (("t", tasks), ("s", sources))}
-    masking = {one: at for at, one in enumerate(masks)}
+    index = {
+        name: {entry: place for place, entry in enumerate(group)} for name, group in (("t", tasks), ("s", sources))
+    }
+    masking = {mask: place for place, mask in enumerate(masks)}
     arrays: dict[str, NDArray[Any]] = {
         "task": np.array([index["t"][example.task] for example in examples]),
         "source": np.array([(index["s"][example.source[0]], example.source[1]) for example in examples]).reshape(-1, 2),
         "masking": np.array([masking[example.masking] for example in examples]),
     }
     for part in ("tokens", "prefix"):
-        found = [getattr(example.input, part) for example in examples]
+        token_groups = [getattr(example.input, part) for example in examples]
         for column in PIECES:
-            arrays |= _joined(f"{part}/{column}", [None if one is None else getattr(one, column) for one in found])
+            arrays |= _joined(
+                f"{part}/{column}", [None if group is None else getattr(group, column) for group in token_groups]
+            )
     arrays |= _joined("pairs", [example.input.pairs for example in examples])
     units: dict[str, str] = {}
     for head in dict.fromkeys(head for example in examples for head in example.labels):
         labels = [example.labels.get(head) for example in examples]
-        units[head] = next(one.unit for one in labels if one is not None)
-        arrays |= _joined(f"labels/{head}", [None if one is None else one.values for one in labels])
-    told = {
+        units[head] = next(head_labels.unit for head_labels in labels if head_labels is not None)
+        arrays |= _joined(
+            f"labels/{head}", [None if head_labels is None else head_labels.values for head_labels in labels]
+        )
+    description = {
         "tasks": tasks,
         "sources": sources,
-        "masks": [None if one is None else asdict(one) for one in masks],
+        "masks": [None if mask is None else asdict(mask) for mask in masks],
         "units": units,
     }
-    return arrays, told
+    return arrays, description
 
 
-def _unpacked(arrays: dict[str, NDArray[Any]], told: dict[str, Any]) -> list[Example]:
-    tasks, sources, units = told["tasks"], told["sources"], told["units"]
-    masks = [None if one is None else Masking(**one) for one in told["masks"]]
+def _unpacked(arrays: dict[str, NDArray[Any]], description: dict[str, Any]) -> list[Example]:
+    tasks, sources, units = description["tasks"], description["sources"], description["units"]
+    masks = [None if mask is None else Masking(**mask) for mask in description["masks"]]
     parts = {
         part: zip(*(_split(arrays, f"{part}/{column}") for column in PIECES), strict=True)
         for part in ("tokens", "prefix")
@@ -153,19 +159,19 @@ def _unpacked(arrays: dict[str, NDArray[Any]], told: dict[str, Any]) -> list[Exa
         _split(arrays, "pairs"),
         strict=True,
     ):
-        values = {head: next(found) for head, found in heads.items()}
-        labels = {head: Labels(units[head], one) for head, one in values.items() if one is not None}
+        values = {head: next(arrays_of_head) for head, arrays_of_head in heads.items()}
+        labels = {head: Labels(units[head], array) for head, array in values.items() if array is not None}
         read = ModelInput(Tokens(*tokens), None if prefix[0] is None else Tokens(*prefix), pairs)
         examples.append(Example(tasks[task], read, labels, (sources[source[0]], source[1]), masks[mask]))
     return examples
 
 
-def _joined(name: str, found: Sequence[NDArray[Any] | None]) -> dict[str, NDArray[Any]]:
-    """Arrays end to end, with the length of each; −1 for one that is not there."""
-    there = [one for one in found if one is not None]
+def _joined(name: str, values: Sequence[NDArray[Any] | None]) -> dict[str, NDArray[Any]]:
+    """Arrays end to end, with the length of each; −1 for a missing one."""
+    present = [value for value in values if value is not None]
     return {
-        name: np.concatenate(there) if there else np.zeros(0, dtype=np.int32),
-        f"{name}/sizes": np.array([-1 if one is None else len(one) for one in found], dtype=np.int64),
+        name: np.concatenate(present) if present else np.zeros(0, dtype=np.int32),
+        f"{name}/sizes": np.array([-1 if value is None else len(value) for value in values], dtype=np.int64),
     }
 
 

@@ -1,7 +1,7 @@
 """Export: a run becomes a bundle.
 
 The graph is written in the fastest mix of precisions with which no head loses more than the tolerance (`quantization_check`), calibrated
-(`calibrate`), and asked its examples; the finished folder is read and verified as a user's would be before it gets its name.
+(`calibrate`), and run on its examples; the finished folder is read and verified like a user's before it gets its name.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def export(
     overwrite: bool = False,
     listen: Callable[[str], None] = lambda _: None,
 ) -> quantization_check.QuantizationCheck:
-    """Write the best weights of a run as a bundle; the folder appears under its name only when whole. Another bundle is replaced only with `overwrite`.
+    """Write the best weights of a run as a bundle; the folder gets its name only when complete. Another bundle is replaced only with `overwrite`.
 
-    `measure=False` needs no corpora: nothing is known of what int8 costs then, nor are scores calibrated, and the card says so. `limit`
-    is the most development documents of a head, all by default. `types` are the plain types, as `biomux.engine.entity_types` describes them.
-    `heads` names those that go into the bundle; all that can by default. `chosen_on` is the run that this one continued in order to learn the development data too: its weights, which have not seen that data, are
-    those that are measured, and precision, temperatures, thresholds and merging are what suits them.
+    `measure=False` needs no corpora: then the cost of int8 is unknown and scores are not calibrated, and the card says so. `limit`
+    is the maximum number of development documents per head (default: all). `types` are the plain types, as `biomux.engine.entity_types` describes them.
+    `heads` names those that go into the bundle (default: all that can). `chosen_on` is the run that this one continued in order to train on the development data too: its
+    weights, which have not seen that data, are measured, and precision, temperatures, thresholds and merging are chosen for them.
     """
     must_be_new(target, overwrite=overwrite, folder=True, ours=bundle_files(target))
     trained = read(run, heads=heads)
@@ -70,10 +70,12 @@ def export(
     judged = trained if chosen_on is None else _same_heads(read(chosen_on, heads=heads), trained, chosen_on)
     choosing = recipe if chosen_on is None else RunFolder(chosen_on).recipe
     for why in dict.fromkeys(trained.left_out.values()):
-        listen(f"left out, {why}: {', '.join(name for name, said in trained.left_out.items() if said == why)}")
+        listen(f"left out, {why}: {', '.join(name for name, reason in trained.left_out.items() if reason == why)}")
     names = [task.name for task in trained.tasks]
-    found = quantization_check.development(choosing, heads=names, directory=directory, limit=limit) if measure else {}
-    documents = {name: found[name] for name in names if found.get(name)}
+    development = (
+        quantization_check.development(choosing, heads=names, directory=directory, limit=limit) if measure else {}
+    )
+    documents = {name: development[name] for name in names if development.get(name)}
     measured, graphs = _through_the_gate(judged, documents, precision, tolerance, threads, listen)
     measured = replace(measured, split=choosing.development.split if documents else "", limit=limit)
     annotator = judged.annotator(graphs, threads=threads)
@@ -94,7 +96,9 @@ def export(
         **({} if graphs.pairs is None else {"pairs.onnx": graphs.pairs}),
         **_reading(trained, graphs),
         "heads.json": _json(_table(trained, temperatures, answers, recipe)),
-        "calibration.json": _json(_nested({source: calibrate.curve(given) for source, given in answers.items()})),
+        "calibration.json": _json(
+            _nested({source: calibrate.curve(type_answers) for source, type_answers in answers.items()})
+        ),
         "gate.json": _json(measured.to_json()),
         "examples.jsonl": verifying.examples(annotator),
         "card.md": card(
@@ -118,17 +122,17 @@ def export(
 
 
 def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
-    """The run whose weights are measured; refused if it has other heads than the one that is shipped."""
+    """The run whose weights are measured; refused if its heads differ from those of the run that is shipped."""
     if _shape(judged) != _shape(trained):
         raise cannot(
-            f"{place} has other heads, or another encoder, than the run to export",
+            f"{place} differs from the run to export in its heads or encoder",
             hint="name the run that it continued with --chosen-on",
         )
     return judged
 
 
 def _shape(trained: Trained) -> tuple[Any, ...]:
-    """All of a run but the values of its weights."""
+    """Everything about a run except the values of its weights."""
     encoder = {name: value.shape for name, value in trained.encoder.items()}
     meaning = [(type(task), task.name, task_settings.to_json(task)) for task in trained.tasks]
     return meaning, encoder, trained.tokenizer.to_str(), trained.limit
@@ -142,7 +146,7 @@ def _through_the_gate(
     threads: int | None,
     listen: Callable[[str], None],
 ) -> tuple[quantization_check.QuantizationCheck, Graphs]:
-    """What was measured, and the graphs in the mix that was chosen."""
+    """The measurements, and the graphs in the chosen mix of precisions."""
     counts = {head: len(group) for head, group in documents.items()}
     if not documents:
         chosen = trained.mixes[0] if precision == "int8" else quantization_check.FP32
@@ -164,26 +168,26 @@ def _through_the_gate(
 
     reference = measure(quantization_check.FP32)
     exact = quantization_check.losses(reference, reference)
-    taken = quantization_check.FP32
+    chosen_mix = quantization_check.FP32
     tried: tuple[tuple[str, quantization_check.Losses], ...] = ()
     if precision != "fp32":
-        found, tried = quantization_check.choose(trained.mixes, reference, measure, tolerance=tolerance)
-        if found is None and precision != "auto":
+        candidate_mix, tried = quantization_check.choose(trained.mixes, reference, measure, tolerance=tolerance)
+        if candidate_mix is None and precision != "auto":
             raise quantization_check.refused(tried, tolerance)
-        if found is None:
+        if candidate_mix is None:
             tried = (*tried, (quantization_check.FP32.name, exact))
-        taken = found or quantization_check.FP32
-    listen(f"taken: {taken.name}")
+        chosen_mix = candidate_mix or quantization_check.FP32
+    listen(f"taken: {chosen_mix.name}")
     measured = quantization_check.QuantizationCheck(
-        taken.name,
+        chosen_mix.name,
         tolerance,
         documents={head: counts[head] for head in reference},
-        fp32={head: one.value for head, one in exact.items()},
+        fp32={head: loss.value for head, loss in exact.items()},
         figures=figures,
         tried=tried,
         unmeasured=tuple(task.name for task in trained.tasks if task.name not in reference),
     )
-    return measured, graphs[taken.name]
+    return measured, graphs[chosen_mix.name]
 
 
 def _calibrated(
@@ -193,33 +197,36 @@ def _calibrated(
     types: Mapping[str, Any],
     listen: Callable[[str], None],
 ) -> tuple[dict[str, float], dict[tuple[str, str], calibrate.TypeAnswers], dict[str, Any]]:
-    """The temperature of each head, what it finds of each of its types, and the plain types with their curves and thresholds."""
+    """The temperature of each head, what it finds for each of its types, and the plain types with their curves and thresholds."""
     temperatures = {task.name: 1.0 for task in tasks}
-    found: dict[tuple[str, str], calibrate.TypeAnswers] = {}
+    answers: dict[tuple[str, str], calibrate.TypeAnswers] = {}
     if documents:
         listen("calibrating")
     for task in tasks:
         if task.name in documents and not isinstance(task, Tagging):
             gold = documents[task.name]
             temperatures[task.name] = _within(calibrate.temperature_of(annotator, task, gold))
-            said = predict(replace(annotator, temperatures=temperatures), task, gold)
-            found |= {(task.name, label): given for label, given in calibrate.answers_of(task, gold, said).items()}
+            predicted = predict(replace(annotator, temperatures=temperatures), task, gold)
+            answers |= {
+                (task.name, label): type_answers
+                for label, type_answers in calibrate.answers_of(task, gold, predicted).items()
+            }
         elif task.name in documents and isinstance(task, Tagging):
             sentences = calibrate.read(annotator, task, documents[task.name])
-            # Transitions were learned beside the logits as they are: another temperature would change the answers.
+            # Transitions were learned together with the unscaled logits: another temperature would change the answers.
             fitted = 1.0 if isinstance(task, Chained) else calibrate.temperature(sentences)
             temperatures[task.name] = _within(fitted)
-            for type_, given in calibrate.answers(task, sentences, temperatures[task.name]).items():
-                found[task.name, type_] = given
+            for type_, type_answers in calibrate.answers(task, sentences, temperatures[task.name]).items():
+                answers[task.name, type_] = type_answers
     plain = {}
     for name, entry in types.items():
-        behind = [found[source] for source in map(tuple, entry["sources"]) if source in found]
+        behind = [answers[source] for source in map(tuple, entry["sources"]) if source in answers]
         pooled = calibrate.curve(sum(behind, calibrate.TypeAnswers()))
         measured: dict[str, Any] = {"calibration": pooled} if pooled else {}
         if behind:
             measured["threshold"] = calibrate.best_threshold(behind)
         plain[name] = measured | entry
-    return temperatures, found, plain
+    return temperatures, answers, plain
 
 
 def _within(temperature: float) -> float:
@@ -234,9 +241,9 @@ def _table(
 ) -> dict[str, Any]:
     thresholds: dict[str, dict[str, float | None]] = {}
     choosy = {task.name for task in trained.tasks if calibrate.leaves_out(task)}
-    for (head, type_), given in answers.items():
+    for (head, type_), type_answers in answers.items():
         if head in choosy:
-            thresholds.setdefault(head, {})[type_] = calibrate.best_threshold([given])
+            thresholds.setdefault(head, {})[type_] = calibrate.best_threshold([type_answers])
     places = trained.places
     heads = [
         head_table.entry(
@@ -265,7 +272,7 @@ def _nested(curves: Mapping[tuple[str, str], Curve]) -> dict[str, Any]:
 
 
 def bundle_files(folder: Path) -> tuple[str, ...]:
-    """The files of the bundle that is in a folder; none if there is none."""
+    """List the files of the bundle in a folder; empty if there is no bundle."""
     try:
         return (MANIFEST, *read_manifest(folder).files)
     except BundleError:
@@ -273,7 +280,7 @@ def bundle_files(folder: Path) -> tuple[str, ...]:
 
 
 def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
-    """Write the files and the manifest beside the target, verify them as a user would, then give them their name."""
+    """Write the files and the manifest beside the target, verify them as a user would, then move them into place."""
     with folder_target(target, overwrite=overwrite, ours=bundle_files(target)) as fresh:
         files = {}
         for name, content in sorted(parts.items()):
@@ -287,7 +294,7 @@ def write_bundle(target: Path, parts: Mapping[str, bytes], *, overwrite: bool) -
 
 
 def _reading(trained: Trained, graphs: Graphs) -> dict[str, bytes]:
-    """How text becomes what the graph reads: a tokenizer, or tables of words."""
+    """The files that turn text into the graph's inputs: a tokenizer, or tables of words."""
     if graphs.words is None:
         return {"tokenizer.json": trained.tokenizer.to_str().encode()}
     return {"words.onnx": graphs.words, "words.txt": word_tables.to_text(trained.words)}

@@ -51,7 +51,7 @@ class Graphs:
 
 @dataclass(frozen=True)
 class Trained:
-    """A run's best weights and what they are. Tasks are as they are decoded: with transitions, where a head has learned any."""
+    """A run's best weights and what they are. Tasks are as they are decoded: with transitions, if a head has learned any."""
 
     encoder: State
     config: dict[str, Any]
@@ -65,9 +65,9 @@ class Trained:
 
     @property
     def places(self) -> dict[str, Place]:
-        """Where each head's logits stand."""
-        found = columns(self.parts)
-        return {task.name: Place(*found[task.name]) for task in self.tasks}
+        """Where each head's logits are."""
+        head_columns = columns(self.parts)
+        return {task.name: Place(*head_columns[task.name]) for task in self.tasks}
 
     @property
     def mixes(self) -> tuple[quantization_check.PrecisionMix, ...]:
@@ -84,7 +84,7 @@ class Trained:
     def graphs(self, mix: quantization_check.PrecisionMix) -> Graphs:
         """The graphs in a mix of precisions."""
         try:
-            made = graph.write(
+            written = graph.write(
                 self.encoder,
                 self.config,
                 self.parts,
@@ -94,11 +94,11 @@ class Trained:
             )
         except KeyError as error:
             raise cannot(f"the weights or the setting {error} are missing") from None
-        return Graphs(made.graph, made.pairs, made.words)
+        return Graphs(written.graph, written.pairs, written.words)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words that have a vector of their own, of a word-level encoder."""
+        """The words of a word-level encoder that have their own vector."""
         return lexical.words_with_vectors(self.encoder)[0] if self.config.get("kind") == "lexical" else ()
 
     def annotator(self, graphs: Graphs, *, threads: int | None = None) -> Annotator:
@@ -112,26 +112,26 @@ class Trained:
 
 
 def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
-    """The weights of a run, or of these heads of it. An encoder or a named head that has no graph is refused (BX505, BX544); of all heads, those that have none are left out."""
+    """The weights of a run, or of some of its heads. An encoder or a named head that cannot become a graph is refused (BX505, BX544); by default, heads that cannot are left out."""
     described = RunFolder(run).description
     family = graph.family_of(described.get("encoder", {}))
     model, tasks, tokenizer = read_run(run)
     parts, left_out = _parts(model, tasks, heads)
-    kept = tuple(chained(task, model.heads[task.name]) for task in tasks if task.name in parts)
-    if not kept:
+    kept_tasks = tuple(chained(task, model.heads[task.name]) for task in tasks if task.name in parts)
+    if not kept_tasks:
         why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
         raise cannot(f"no head of the run has a graph ({why})", hint="annotate with the run itself: biomux.load(RUN)")
     limit = int(described["limit"])
     encoder = state_of(model)
     if family.positions is not None:
-        # No window is longer than the limit and the two tokens around it, padded: places beyond that are never read.
+        # No window is longer than the padded limit and two special tokens: positions beyond that are never read.
         name, before = family.positions
         encoder[name] = encoder[name][: before + padded(limit + 2)]
     return Trained(
         encoder,
         model.encoder.describe(),
-        tuple(parts[task.name] for task in kept),
-        kept,
+        tuple(parts[task.name] for task in kept_tasks),
+        kept_tasks,
         tokenizer,
         Specials(0, 1, 2) if family.words is not None else Specials(**described["specials"]),
         limit,
@@ -149,7 +149,7 @@ def _parts(
             raise UsageError("BX001", f"the run has no head {name!r}", hint=did_you_mean(name, names))
     if heads is not None and not heads:
         raise UsageError("BX001", "--heads must name at least one", hint=f"name some of: {', '.join(names)}")
-    found: dict[str, HeadParts] = {}
+    head_parts: dict[str, HeadParts] = {}
     left_out: dict[str, str] = {}
     for task in tasks:
         if heads is not None and task.name not in heads:
@@ -160,16 +160,16 @@ def _parts(
                 raise BundleError(
                     "BX544", f"head {task.name!r} ({task.kind}) serves training only", hint="leave it out of --heads"
                 )
-            found[task.name] = taken_apart(task.name, model.heads[task.name], task.unit)
+            head_parts[task.name] = taken_apart(task.name, model.heads[task.name], task.unit)
         except BundleError as error:
             if heads is not None:
                 raise
             left_out[task.name] = error.message
-    return found, left_out
+    return head_parts, left_out
 
 
 def _reads_pairs(task: Task) -> bool:
-    """Whether a task's inputs may have two parts; of tasks of other packages that speak about windows it is taken to be so."""
+    """Whether a task's inputs may have two parts; assumed for tasks of other packages that label windows."""
     if task.unit in ("word", "token", "pair") or isinstance(task, Relations):
         return False
     reads = getattr(task, "reads", None)
@@ -177,9 +177,9 @@ def _reads_pairs(task: Task) -> bool:
 
 
 def state_of(model: Model) -> dict[str, Any]:
-    """The encoder's weights and tables, without the name of the library's model around them."""
-    found = {name.removeprefix("body."): value.detach().cpu() for name, value in model.encoder.state_dict().items()}
-    return {name: (value.float() if value.is_floating_point() else value).numpy() for name, value in found.items()}
+    """The encoder's weights and tables, without the prefix of the library's model."""
+    state = {name.removeprefix("body."): value.detach().cpu() for name, value in model.encoder.state_dict().items()}
+    return {name: (value.float() if value.is_floating_point() else value).numpy() for name, value in state.items()}
 
 
 def cannot(message: str, *, hint: str = "see `biomux export --help`") -> BundleError:

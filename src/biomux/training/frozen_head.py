@@ -1,4 +1,4 @@
-"""A head on the states of a finished bundle: the graph reads each text once, and only the head learns. Seconds for a few hundred documents."""
+"""A head on the states of a finished bundle: the graph reads each text once, and only the head is trained. Takes seconds for a few hundred documents."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 HIDDEN = 128
 """Width of the head between its two matrices."""
 WORDS = 256
-"""Words of a step."""
+"""Words per step."""
 EPOCHS = 60
 PATIENCE = 8
 LEARNING_RATE = 1e-3
 DROPOUT = 0.2
 WINDOWS = 32
-"""Windows that are read together."""
+"""Windows to read at a time."""
 
 
 @dataclass(frozen=True)
 class States:
-    """What the graph says about words, layer by layer (words × layers × width, float16), and the label of each."""
+    """The graph's states of words, layer by layer (words × layers × width, float16), and the label of each."""
 
     values: NDArray[np.float16]
     labels: NDArray[np.int64]
@@ -56,18 +56,20 @@ def read(
     order = sorted(range(len(examples)), key=lambda index: examples[index].input.size)
     values, labels = [], []
     for begin in range(0, len(order), WINDOWS):
-        made = collate([examples[index] for index in order[begin : begin + WINDOWS]], specials)
-        target = made.targets.get(task)
+        collated = collate([examples[index] for index in order[begin : begin + WINDOWS]], specials)
+        target = collated.targets.get(task)
         if target is None or not len(target.rows):
             continue
-        found = session.run(names, {"ids": made.batch.ids, "mask": made.batch.mask, "first": target.rows})
-        values.append(np.stack(found, axis=1).astype(np.float16))
+        layer_states = session.run(
+            names, {"ids": collated.batch.ids, "mask": collated.batch.mask, "first": target.rows}
+        )
+        values.append(np.stack(layer_states, axis=1).astype(np.float16))
         labels.append(np.asarray(target.labels, dtype=np.int64))
     return States(np.concatenate(values), np.concatenate(labels))
 
 
 class MixedHead(nn.Module):
-    """A mix of layers, then two matrices. In a model it reads the states of its words; `of_states` takes these as they are kept."""
+    """A mix of layers, then two matrices. In a model it reads the states of its words; `of_states` takes stored ones."""
 
     reads_layers = True
 
@@ -80,14 +82,14 @@ class MixedHead(nn.Module):
         self.first, self.second = nn.Linear(width, HIDDEN), nn.Linear(HIDDEN, labels)
 
     def shares(self) -> torch.Tensor:
-        """The share of each layer in what is read."""
+        """The share of each layer in the mix."""
         if not self.mixes:
             return torch.nn.functional.one_hot(torch.tensor(len(self.weights) - 1), len(self.weights)).float()
         return self.scale * torch.softmax(self.weights, dim=0)
 
     @classmethod
     def of(cls, added: AddedHead, *, dropout: float = DROPOUT) -> MixedHead:
-        """The head that was added to a graph, to learn further."""
+        """The head that was added to a graph, to train it further."""
         shares = torch.tensor(added.shares)
         mixes = bool((shares[:-1] != 0).any())
         width, labels = added.layers[0][0].shape[0], added.labels
@@ -102,21 +104,21 @@ class MixedHead(nn.Module):
         return head
 
     def forward(self, features: Features, rows: torch.Tensor) -> torch.Tensor:
-        """The logits at these places."""
+        """The logits at these rows."""
         layers = features.layers or (features.hidden,)
         return self.of_states(torch.stack([features.of(layer).at(rows) for layer in layers], dim=1))
 
     def of_states(self, states: torch.Tensor) -> torch.Tensor:
-        """The logits of words by their states, words × layers × width."""
+        """The logits of words from their states, words × layers × width."""
         mixed = torch.einsum("nlw,l->nw", states, self.shares())
-        found: torch.Tensor = self.second(torch.relu(self.first(self.dropout(mixed))))
-        return found
+        logits: torch.Tensor = self.second(torch.relu(self.first(self.dropout(mixed))))
+        return logits
 
     def added(self) -> AddedHead:
         """A copy of the head's current weights."""
         layers = [
-            (one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy())
-            for one in (self.first, self.second)
+            (layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy())
+            for layer in (self.first, self.second)
         ]
         return AddedHead([float(share) for share in self.shares().detach()], layers)
 
@@ -139,7 +141,7 @@ def train(
     if mixes:
         groups.append({"params": [head.weights, head.scale], "lr": 10 * LEARNING_RATE})
     optimizer = torch.optim.AdamW(groups, lr=LEARNING_RATE, weight_decay=0.01)
-    best, kept, waited, epochs = float("inf"), head.added(), 0, 0
+    best, best_head, waited, epochs = float("inf"), head.added(), 0, 0
     while epochs < EPOCHS and waited < PATIENCE:
         epochs += 1
         head.train()
@@ -151,13 +153,13 @@ def train(
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
-        now = _loss(head, held_out)
-        if now < best - 1e-4:
-            best, kept, waited = now, head.added(), 0
+        held_out_loss = _loss(head, held_out)
+        if held_out_loss < best - 1e-4:
+            best, best_head, waited = held_out_loss, head.added(), 0
         else:
             waited += 1
     listen(f"{'mix of layers' if mixes else 'last layer'}: {epochs} epochs, development loss {best:.4f}")
-    return kept, best
+    return best_head, best
 
 
 def _loss(head: MixedHead, states: States) -> float:

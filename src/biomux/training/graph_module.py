@@ -1,7 +1,7 @@
-"""The graph of a finished bundle as a torch module, so that its encoder can learn further.
+"""The graph of a finished bundle as a torch module, so that its encoder can be trained further.
 
-The module computes what the graph computes, node by node, int8 and all: what is learned is what the bundle will say. Rounding lets gradients through as if it were not there. A
-matrix in int8 keeps its scale, and moves by whole steps of it; biases and normalisation move freely. `written` puts what has moved back into the graph.
+The module computes what the graph computes, node by node, int8 included: what is trained is what the bundle will compute. Rounding passes gradients through unchanged. A
+matrix in int8 keeps its scale, and changes by whole steps of it; biases and normalisation change freely. `written` puts the changes back into the graph.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 
 class GraphEncoder(nn.Module):
-    """The encoder of a graph: ids and mask to the states of every token. Constants whose names begin with one of `moving` are parameters, all others stay."""
+    """The encoder of a graph: ids and mask to the states of every token. Constants whose names begin with one of `moving` are parameters, all others are fixed."""
 
     def __init__(self, graph: bytes, *, moving: Sequence[str]) -> None:
         super().__init__()
         model = onnx.load_from_string(graph)
         self.states = state_names(model)
         self.depth = len(self.states) - 1
-        constants = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+        constants = {initializer.name: numpy_helper.to_array(initializer) for initializer in model.graph.initializer}
         nodes = [_Node(node) for node in model.graph.node]
         self._nodes = _needed(nodes, self.states)
         self.moving = nn.ParameterDict()
         self._steps: dict[str, tuple[Tensor, int]] = {}
         self._constants: Values = {}
         names = (name for node in self._nodes for name in node.inputs if name in constants)
-        for name in dict.fromkeys(names):  # in the order of the graph: checkpoints know parameters by their place
+        for name in dict.fromkeys(names):  # in the order of the graph: checkpoints identify parameters by their place
             value, scale = constants[name], constants.get(name.removesuffix(".weight") + ".scale")
             fixed = _tensor(value)
             if not any(name.startswith(prefix) for prefix in moving) or name.endswith(".scale"):
@@ -65,27 +65,27 @@ class GraphEncoder(nn.Module):
         values: Values = {"ids": ids, "mask": mask, "first": places, **self._constants}
         for key, parameter in self.moving.items():
             values[_name(key)] = self._whole(_name(key), parameter)
-        found = _run(self._nodes, values, self.states)
-        return tuple(one.reshape(*ids.shape, -1) for one in found)
+        states = _run(self._nodes, values, self.states)
+        return tuple(state.reshape(*ids.shape, -1) for state in states)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """The states of the last layer."""
         return self.layers(ids, mask)[-1]
 
     def written(self, graph: bytes) -> bytes:
-        """The graph with what has moved."""
+        """The graph with the trained weights."""
         model = onnx.load_from_string(graph)
-        for one in model.graph.initializer:
-            if (key := _key(one.name)) not in self.moving:
+        for initializer in model.graph.initializer:
+            if (key := _key(initializer.name)) not in self.moving:
                 continue
-            value = self._whole(one.name, self.moving[key]).detach().numpy()
-            dtype = numpy_helper.to_array(one).dtype
-            one.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(value.astype(dtype)), one.name))
+            value = self._whole(initializer.name, self.moving[key]).detach().numpy()
+            dtype = numpy_helper.to_array(initializer).dtype
+            initializer.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(value.astype(dtype)), initializer.name))
         content: bytes = model.SerializeToString()
         return content
 
     def _whole(self, name: str, parameter: Tensor) -> Tensor:
-        """A constant as the graph has it: whole numbers where it is int8."""
+        """A constant as it is in the graph: whole numbers if it is int8."""
         if name not in self._steps:
             return parameter
         scale, most = self._steps[name]
@@ -93,22 +93,22 @@ class GraphEncoder(nn.Module):
 
 
 class GraphHeads(nn.Module):
-    """All heads of a graph, as they are: the states of words to their logits, side by side. Nothing in it moves."""
+    """All heads of a graph, unchanged: from the states of words to their logits, side by side. Nothing in it is trained."""
 
     reads_layers = True
 
     def __init__(self, graph: bytes) -> None:
         super().__init__()
         model = onnx.load_from_string(graph)
-        constants = {one.name: one for one in model.graph.initializer}
+        constants = {initializer.name: initializer for initializer in model.graph.initializer}
         self._states = state_names(model)
         self._of_words = picked(model) & set(self._states)
-        self._nodes = _needed([_Node(node) for node in model.graph.node], [LOGITS], given=self._states)
+        self._nodes = _needed([_Node(node) for node in model.graph.node], [LOGITS], inputs=self._states)
         names = {name for node in self._nodes for name in node.inputs if name in constants}
         self._constants = {name: _tensor(numpy_helper.to_array(constants[name])) for name in names}
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
-        """The logits of all heads at these places."""
+        """The logits of all heads at these rows."""
         values: Values = {**self._constants, "first": rows}
         for name, layer in zip(self._states, features.layers or (), strict=True):
             values[name] = features.of(layer).at(rows) if name in self._of_words else layer
@@ -120,39 +120,41 @@ class _Node:
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self.inputs, self.outputs, self.operator = list(node.input), list(node.output), str(node.op_type)
-        self.settings: dict[str, Any] = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+        self.settings: dict[str, Any] = {
+            attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute
+        }
 
     def run(self, values: Values) -> None:
-        found = OPERATORS[self.operator](*(values[name] for name in self.inputs), **self.settings)
-        values.update(zip(self.outputs, found if isinstance(found, tuple) else (found,), strict=True))
+        output = OPERATORS[self.operator](*(values[name] for name in self.inputs), **self.settings)
+        values.update(zip(self.outputs, output if isinstance(output, tuple) else (output,), strict=True))
 
 
-def _needed(nodes: Sequence[_Node], wanted: Iterable[str], given: Iterable[str] = ()) -> list[_Node]:
-    """The nodes that the wanted values follow from, without those behind what is given; refused if one has no counterpart here."""
-    names, known, kept = set(wanted), set(given), []
+def _needed(nodes: Sequence[_Node], outputs: Iterable[str], inputs: Iterable[str] = ()) -> list[_Node]:
+    """The nodes that compute these values from the given ones; refused if an operator is not supported here."""
+    names, known_names, needed = set(outputs), set(inputs), []
     for node in reversed(nodes):
-        if (names - known) & set(node.outputs):
+        if (names - known_names) & set(node.outputs):
             names |= set(node.inputs)
-            kept.append(node)
+            needed.append(node)
             if node.operator not in OPERATORS:
                 raise BundleError(
                     "BX455",
                     f"cannot tune the encoder of this bundle: its graph has the operator {node.operator}, which cannot be trained",
                     hint="add the head with --way frozen",
                 )
-    return kept[::-1]
+    return needed[::-1]
 
 
-def _run(nodes: Sequence[_Node], values: Values, wanted: Sequence[str]) -> list[Tensor]:
+def _run(nodes: Sequence[_Node], values: Values, outputs: Sequence[str]) -> list[Tensor]:
     for node in nodes:
         node.run(values)
-    return [values[name] for name in wanted]
+    return [values[name] for name in outputs]
 
 
 def _tensor(value: NDArray[Any]) -> Tensor:
-    """A constant: numbers of shapes and places as they are, all others as floats."""
-    made = torch.from_numpy(np.array(value))
-    return made if made.dtype == torch.int64 else made.float()
+    """A constant: shapes and indices stay integers, everything else becomes floats."""
+    tensor = torch.from_numpy(np.array(value))
+    return tensor if tensor.dtype == torch.int64 else tensor.float()
 
 
 def _rounded(values: Tensor) -> Tensor:
@@ -202,17 +204,17 @@ def _split(values: Tensor, *, num_outputs: int, axis: int = 0) -> tuple[Tensor, 
 
 OPERATORS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "Abs": lambda values: values.abs(),
-    "Add": lambda one, other: one + other,
+    "Add": lambda left, right: left + right,
     "Cast": lambda values, **_: values if values.is_floating_point() else values.float(),  # int8 are floats here
     "Concat": lambda *parts, axis: torch.cat(parts, dim=axis),
-    "Div": lambda one, other: one / other,
+    "Div": lambda left, right: left / right,
     "Gather": _gather,
     "Gelu": lambda values, approximate=b"none": functional.gelu(values, approximate=approximate.decode()),
     "LayerNormalization": _normalised,
-    "MatMul": lambda one, other: one @ other,
+    "MatMul": lambda left, right: left @ right,
     "MatMulInteger": lambda rows, matrix, middle: (rows - middle) @ matrix,
-    "Max": lambda one, other: torch.maximum(one, other),
-    "Mul": lambda one, other: one * other,
+    "Max": lambda left, right: torch.maximum(left, right),
+    "Mul": lambda left, right: left * right,
     "QuantizeLinear": _quantized,
     "ReduceMax": lambda values, axes, keepdims=1, **_: values.amax(dim=axes.tolist(), keepdim=bool(keepdims)),
     "Relu": functional.relu,
@@ -222,7 +224,7 @@ OPERATORS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "Slice": _slice,
     "Softmax": lambda values, axis=-1: torch.softmax(values, dim=axis),
     "Split": _split,
-    "Sub": lambda one, other: one - other,
+    "Sub": lambda left, right: left - right,
     "Tanh": lambda values: torch.tanh(values),
     "Transpose": lambda values, perm: values.permute(perm),
     "Unsqueeze": _unsqueeze,

@@ -1,8 +1,9 @@
-"""A head on a bundle whose encoder learns with it, lightly: what the old heads say is held by their own outputs, and how many of their answers change is measured.
+"""A new head on a bundle whose encoder is tuned lightly with it: the old heads are held in place by their own outputs, and the share of their answers that change is measured.
 
-It begins with the head that a frozen encoder gave. The loss has two parts: the labels of the new head, and, for every word, the divergence of all old heads from what they said before. After each
-epoch the graph is written as the bundle would have it, and asked about the development documents; the epoch with the best F1 of the new head is kept. Where more of the old answers changed than
-the tolerance allows, the weights go only a part of the way from where they began to where they ended: the largest part of `PARTS` with which the tolerance holds.
+It starts from the head trained on the frozen encoder. The loss has two parts: the labels of the new head and, for every word, the divergence of all old heads from their
+earlier outputs. After each epoch the graph is written as it would be in the bundle, and run on the development documents; the epoch with the best F1 of the new head is
+kept. If more of the old answers changed than the tolerance allows, the weights move only a part of the way from where they started to where they ended: the largest
+of `PARTS` that stays within the tolerance.
 """
 
 from __future__ import annotations
@@ -39,24 +40,24 @@ if TYPE_CHECKING:
     from biomux.training.bundle_graph import AddedHead
 
 NEW, OLD = "_new", "_old"
-"""The head that is added, whatever its task is called, and all heads that were there, side by side."""
+"""The new head, whatever the name of its task, and all existing heads, side by side."""
 MOVING = ("encoder.layer.",)
-"""What learns beside the new head: all layers, without the embeddings."""
+"""What is trained besides the new head: all layers, without the embeddings."""
 EPOCHS = 3
 BATCH_TOKENS = 1024
 LEARNING_RATE = 1e-4
 HEAD_LEARNING_RATE = 5e-4
 HOLD = 1.0
-"""The weight of the old heads' divergence beside the new head's loss."""
+"""The weight of the old heads' divergence relative to the new head's loss."""
 TOLERANCE = 0.03
-"""The share of old answers that may change, unless another is asked for."""
+"""The share of old answers that may change, by default."""
 PARTS = (1.0, 0.75, 0.5, 0.25)
-"""How far the weights may go from where they began to where they ended."""
+"""How far the weights may move from where they started to where they ended."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """How many entities two bundles find in the same texts, and how many of them are the same to the character."""
+    """How many entities two bundles find in the same texts, and how many of them are identical."""
 
     before: int
     after: int
@@ -65,13 +66,13 @@ class Changes:
 
     @property
     def share(self) -> float:
-        """The share that changed: 1 − F1 of the one against the other.
+        """The share that changed: 1 − F1 of one against the other.
 
         >>> Changes(100, 100, 97, 10).share, Changes(0, 0, 0, 1).share
         (0.03, 0.0)
         """
-        both = self.before + self.after
-        return round(1 - 2 * self.same / both, 6) if both else 0.0
+        total = self.before + self.after
+        return round(1 - 2 * self.same / total, 6) if total else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
@@ -80,7 +81,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What light tuning came to: the new head's development F1, the part of the way that the weights went, how many old answers changed, and whether that is allowed."""
+    """The outcome of light tuning: the new head's development F1, how far the weights moved, how many old answers changed, and whether that is allowed."""
 
     f1: float
     part: float
@@ -89,7 +90,7 @@ class Outcome:
 
     @property
     def held(self) -> bool:
-        """Whether no more changed than the tolerance allows."""
+        """Whether the change is within the tolerance."""
         return self.changes.share <= self.tolerance
 
     def __str__(self) -> str:
@@ -107,7 +108,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The bundle with a tuned encoder, and what that came to; the bundle is to be used only if the tolerance held."""
+    """The bundle with a tuned encoder, and the outcome; use the bundle only if the tolerance held."""
 
     bundle: Bundle
     outcome: Outcome
@@ -116,12 +117,12 @@ class Tuned:
 def changes(before: Iterable[Document], after: Iterable[Document], *, without: frozenset[str] = frozenset()) -> Changes:
     """What changed in documents that two bundles annotated; entities of the heads in `without` do not count."""
     counts = np.zeros(4, dtype=int)
-    for left, right in zip(before, after, strict=True):
-        one, other = (
+    for old_document, new_document in zip(before, after, strict=True):
+        old_spans, new_spans = (
             {(span.start, span.end, span.fragments, span.type) for span in document.spans if span.head not in without}
-            for document in (left, right)
+            for document in (old_document, new_document)
         )
-        counts += (len(one), len(other), len(one & other), 1)
+        counts += (len(old_spans), len(new_spans), len(old_spans & new_spans), 1)
     return Changes(*map(int, counts))
 
 
@@ -153,7 +154,7 @@ def tune(
     threads: int | None = None,
     listen: Callable[[str], None] = lambda _: None,
 ) -> Tuned:
-    """Tune the encoder of a bundle for a head that was trained on it as it is.
+    """Tune the encoder of a bundle for a head that was trained on it while frozen.
 
     `before` are the development documents as the bundle without any new head annotates them, `added` the names of all heads that are new since. A folder with a checkpoint is resumed.
     """
@@ -166,9 +167,9 @@ def tune(
     bare = [task.bare(document) for document in development]
 
     def judged() -> tuple[Bundle, float, Changes]:
-        made = grown(read, task, new.added(), graph=encoder.written(read.graph))
-        annotator = annotator_of(made, threads=threads)
-        return made, score(annotator), changes(before, annotator.annotate(bare), without=added)
+        bundle = grown(read, task, new.added(), graph=encoder.written(read.graph))
+        annotator = annotator_of(bundle, threads=threads)
+        return bundle, score(annotator), changes(before, annotator.annotate(bare), without=added)
 
     def evaluate() -> float:
         _, f1, changed = judged()
@@ -191,14 +192,14 @@ def tune(
         journal,
         report_every=30.0,
     )
-    begun = {name: value.clone() for name, value in model.state_dict().items()}
+    started = {name: value.clone() for name, value in model.state_dict().items()}
     loop.train(run)
     ended = load_file(folder / WEIGHTS)
     for part in PARTS:
-        model.load_state_dict({name: torch.lerp(begun[name], ended[name], part) for name in begun})
-        made, f1, changed = judged()
+        model.load_state_dict({name: torch.lerp(started[name], ended[name], part) for name in started})
+        bundle, f1, changed = judged()
         listen(f"light tuning, {100 * part:g} % of the way: {_told(f1, changed)}")
-        tuned = Tuned(made, Outcome(f1, part, changed, tolerance))
+        tuned = Tuned(bundle, Outcome(f1, part, changed, tolerance))
         if tuned.outcome.held:
             break
     return tuned
@@ -209,7 +210,7 @@ def _told(f1: float, changed: Changes) -> str:
 
 
 def loop_settings(**settings: Any) -> Loop:
-    """The loop of light tuning. Whole numbers of int8 need fp32."""
+    """The loop of light tuning. Steps of int8 need fp32."""
     usual = {
         "epochs": EPOCHS,
         "batch_tokens": BATCH_TOKENS,
@@ -222,7 +223,7 @@ def loop_settings(**settings: Any) -> Loop:
 
 
 def plan(read: Bundle) -> Plan:
-    """The new head learns its labels, the encoder with it, and the old heads hold the encoder where they need it."""
+    """The new head and the encoder learn its labels, while the old heads hold the encoder where they need it."""
     places = sorted(read.places.values(), key=lambda place: place.begin)
     groups = [(place.begin, place.end) for place in places if place.output == bundle_graph.LOGITS]
     objectives = (
@@ -235,14 +236,14 @@ def plan(read: Bundle) -> Plan:
 def taught_examples(
     read: Bundle, task: Tagging, examples: Sequence[Example], *, threads: int | None = None
 ) -> list[Example]:
-    """The examples with the new head's labels, and with what the bundle's heads say about each word, as it is."""
+    """The examples with the new head's labels, and with the logits of the unchanged bundle's heads for each word."""
     session = annotator_of(read, threads=threads).session
     places = sorted((place.begin, name) for name, place in read.places.items() if place.output == bundle_graph.LOGITS)
-    made = list(examples)
-    for batch in pack([one.input for one in examples], specials=read.specials, budget=BUDGET):
+    taught_list = list(examples)
+    for batch in pack([example.input for example in examples], specials=read.specials, budget=BUDGET):
         outputs = session.run(batch)
         rows = np.concatenate([outputs[name] for _, name in places], axis=1)
         for index, logits in zip(batch.windows.tolist(), split(rows, "word", batch), strict=True):
-            known = {NEW: made[index].labels[task.name]} if task.name in made[index].labels else {}
-            made[index] = replace(made[index], labels={**known, taught(OLD): Labels("word", logits)})
-    return made
+            new_labels = {NEW: taught_list[index].labels[task.name]} if task.name in taught_list[index].labels else {}
+            taught_list[index] = replace(taught_list[index], labels={**new_labels, taught(OLD): Labels("word", logits)})
+    return taught_list

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def load_run(folder: Path, *, threads: int | None = None) -> Annotator:
-    """The annotator of a run's best weights, with torch behind it. `annotate` has the heads that tag, `answer` the others."""
+    """The annotator of a run's best weights, running on torch. `annotate` uses the heads that tag, `answer` the others."""
     if threads:
         torch.set_num_threads(threads)
     model, tasks, tokenizer = read_run(folder)
@@ -45,15 +45,15 @@ def read_run(folder: Path) -> tuple[Model, list[Task], Tokenizer]:
     run = RunFolder(folder)
     described = run.description
     try:
-        tasks = [restored(one) for one in described["tasks"]]
+        tasks = [restored(task_description) for task_description in described["tasks"]]
         tokenizer = Tokenizer.from_file(str(run.tokenizer))
         model = _model(run, tasks, tokenizer)
         Specials(**described["specials"]), int(described["limit"])
     except (KeyError, TypeError, ValueError, RuntimeError, OSError, SafetensorError) as error:
-        said = " ".join(str(error).split())[:300]
+        reason = " ".join(str(error).split())[:300]
         raise TrainingError(
             "BX406",
-            f"cannot load the model: {type(error).__name__}: {said}",
+            f"cannot load the model: {type(error).__name__}: {reason}",
             where=str(folder),
             hint="name the folder that `biomux train` made, with this version of Biomux",
         ) from None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 REPORT_EVERY = 10.0
 """Seconds between two journal entries about the loss."""
 LEAST_SCALE = 1.0
-"""Where gradients overflow in fp16 even when the loss is not enlarged, a smaller learning rate is needed, not a smaller scale."""
+"""If gradients overflow in fp16 even when the loss is not scaled up, a smaller learning rate is needed, not a smaller scale."""
 
 
 @dataclass
@@ -57,8 +57,8 @@ class TrainingProgress:
 class LoopInputs:
     """Everything that the loop needs.
 
-    Epochs are laid out one at a time: by the plan, or by `batches`, which gives the batches of an epoch as lists of places in `examples`. The development data are
-    scored after every `every` epochs or, where `every_steps` is given, after so many steps; and at the end.
+    Epochs are laid out one at a time: by the plan, or by `batches`, which returns the batches of an epoch as lists of indices into `examples`. The development data are
+    scored after every `every` epochs or, if `every_steps` is given, after that many steps; and at the end.
     """
 
     folder: Path
@@ -83,7 +83,7 @@ class LoopInputs:
 
     @property
     def beside(self) -> dict[str, torch.nn.Parameter]:
-        """What is learned beside the model and is not part of it: the projections of a student's states to its teacher's."""
+        """What is trained besides the model and is not part of it: the projections of a student's states to its teacher's."""
         return {
             f"{name}/{part}": parameter
             for name, projection in self.projections.items()
@@ -110,7 +110,7 @@ def train(run: LoopInputs) -> TrainingProgress:
         }
     run.projections = step_teacher.projections(run.model, run.plan, run.teacher)
     optimizers = of_plan(run.model, run.plan, settings, run.weights | run.beside)
-    # The schedule multiplies these; what the optimizers hold changes with every step.
+    # The schedule multiplies these; the rates in the optimizers change with every step.
     rates = {name: [group["lr"] for group in optimizer.param_groups] for name, optimizer in optimizers.items()}
     if settings.gradient_checkpointing:
         run.model.encoder.checkpoint_gradients()
@@ -149,21 +149,21 @@ def train(run: LoopInputs) -> TrainingProgress:
             batches = layout(run, progress.epoch)
             run.model.train()
             while progress.batch < len(batches) and not over():
-                begun = time.monotonic()
+                started = time.monotonic()
                 share = rate_scale(progress.step, total=total, warmup=settings.warmup, schedule=settings.schedule)
                 for name, optimizer in optimizers.items():
                     for group, rate in zip(optimizer.param_groups, rates[name], strict=True):
                         group["lr"] = rate * share
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
-                # Weights and progress change together: an interrupt waits until both have, so that no batch is learned twice or left out.
+                # Weights and progress change together: an interrupt waits until both have, so that no batch is trained on twice or left out.
                 with held():
                     losses, tokens = step(run, optimizers, chosen)
                     _follow(average, run.model, settings.ema)
                     progress.batch += len(chosen)
                     progress.step += 1
                     progress.tokens += tokens
-                    progress.seconds += time.monotonic() - begun
-                window.add(losses, tokens, time.monotonic() - begun)
+                    progress.seconds += time.monotonic() - started
+                window.add(losses, tokens, time.monotonic() - started)
                 if window.seconds >= run.report_every or progress.batch >= len(batches) or over():
                     run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
                 if due():
@@ -192,7 +192,7 @@ def train(run: LoopInputs) -> TrainingProgress:
 def _restore(
     run: LoopInputs, interrupted: Path, optimizers: dict[str, torch.optim.Optimizer], average: Mapping[str, Tensor]
 ) -> None:
-    """Bring a run to where its checkpoint was written."""
+    """Bring a run to the state of its checkpoint."""
     progress, extra = checkpoint.load(interrupted, model=run.model, optimizers=optimizers)
     if "pieces" in progress:  # what 0.1.0 called tokens
         progress["tokens"] = progress.pop("pieces")
@@ -213,7 +213,7 @@ def _restore(
 
 
 def layout(run: LoopInputs, epoch: int) -> Sequence[Sequence[int]]:
-    """The batches of an epoch, each a list of places in the examples."""
+    """The batches of an epoch, each a list of indices into the examples."""
     if run.batches is not None:
         return run.batches(epoch)
     return epoch_batches(
@@ -236,7 +236,7 @@ def planned_steps(run: LoopInputs) -> int:
 def step(
     run: LoopInputs, optimizers: Mapping[str, torch.optim.Optimizer], chosen: Sequence[Sequence[int]]
 ) -> tuple[dict[str, float], int]:
-    """One update from one or several batches; gives each objective's loss per position, and the tokens read.
+    """One update from one or several batches; returns each objective's loss per position, and the tokens read.
 
     Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
     """
@@ -249,7 +249,7 @@ def step(
         )
         for number, members in processes.share(list(enumerate(chosen)))
     ]
-    processes.sow(run.settings.seed, progress.step)  # dropout of a step must not depend on what came before it
+    processes.sow(run.settings.seed, progress.step)  # dropout in a step must not depend on earlier steps
     names = run.plan.names
     local_counts: dict[str, float] = {}
     for part in parts:
@@ -266,7 +266,7 @@ def step(
             total = batch_losses.total(run, losses, counts, part)
             (run.scaler.scale(total) if run.scaler else total).backward()  # type: ignore[no-untyped-call]
     sums = processes.totals(sums, names)
-    # Checked before the optimizers move, while the weights are still good.
+    # Checked before the optimizers step, while the weights are still good.
     for name, value in sums.items():
         if not math.isfinite(value):
             raise _not_a_number(run, f"the loss of {name!r} is {value}")
@@ -274,7 +274,7 @@ def step(
     if sums:
         active = list(optimizers.values())
         if run.plan.optimizers == "per-task":
-            # With a state for each task, only those whose examples were read, or whose heads a teacher taught, may move: momentum would move the others without a gradient.
+            # With a state for each task, only those whose examples were read, or whose heads a teacher taught, may step: momentum would change the others without a gradient.
             tasks = {run.examples[index].task for members in chosen for index in members}
             tasks |= {objective.head for objective in run.plan.objectives if objective.name in sums} | {TABLES, BESIDE}
             active = [optimizer for name, optimizer in optimizers.items() if name in tasks]
@@ -291,7 +291,7 @@ def _move(run: LoopInputs, active: Sequence[torch.optim.Optimizer], heads: Itera
     scaler = run.scaler
     if scaler:
         for optimizer in active:
-            scaler.unscale_(optimizer)  # clipping compares with the true length
+            scaler.unscale_(optimizer)  # clipping compares with the true norm
     if run.settings.clip:
         moving = [*run.model.parameters(), *run.beside.values()]
         dense = [parameter for parameter in moving if parameter.grad is not None and not parameter.grad.is_sparse]
@@ -351,7 +351,7 @@ def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
 
 
 def _average(run: LoopInputs) -> dict[str, Tensor]:
-    """The running mean of the moving weights, if one is kept."""
+    """The running mean of the trained weights, if one is kept."""
     if not run.settings.ema:
         return {}
     return {
@@ -377,7 +377,7 @@ def _weights(model: Model, average: dict[str, Tensor]) -> Iterator[None]:
             names[name.removeprefix("ema/")].copy_(value)
     try:
         yield
-    finally:  # Ctrl-C while scoring must not leave the mean in place of the weights that are trained
+    finally:  # Ctrl-C while scoring must not leave the mean in place of the trained weights
         with torch.no_grad():
             for name, value in before.items():
                 names[name.removeprefix("ema/")].copy_(value)

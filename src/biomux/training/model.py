@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Model(nn.Module):
     """One encoder, many heads.
 
-    An encoder maps ids and mask (and, where rows have two parts, `segments=`) to a vector for each token. A head maps these
-    features and the rows it is asked about to logits; `units` says what it speaks about, words unless given.
+    An encoder maps ids and mask (and, if rows have two parts, `segments=`) to a vector for each token. A head maps these
+    features and the given rows to logits; `units` says what each head labels (default: words).
     """
 
     def __init__(self, encoder: Any, heads: Mapping[str, nn.Module], units: Mapping[str, Unit] | None = None) -> None:
@@ -39,14 +39,14 @@ class Model(nn.Module):
         return next(self.parameters()).device
 
     def train(self, mode: bool = True) -> Model:
-        """An encoder that does not move is read as it will run: without dropout."""
+        """Set the mode; a frozen encoder always runs without dropout, as in production."""
         super().train(mode)
         if not any(parameter.requires_grad for parameter in self.encoder.parameters()):
             self.encoder.eval()
         return self
 
     def features(self, batch: Batch, *, layers: bool = False, attention: bool = False) -> Features:
-        """What the encoder says about a batch; with the states of every layer and the attention maps where these are asked for."""
+        """The encoder's features of a batch, with the states of every layer and the attention maps on request."""
         ids, mask, words = (torch.from_numpy(part).to(self.device) for part in (batch.ids, batch.mask, batch.first))
         options = {} if batch.segments is None else {"segments": torch.from_numpy(batch.segments).to(self.device)}
         if attention:
@@ -59,7 +59,7 @@ class Model(nn.Module):
 
 
 class TorchSession:
-    """A session over a model in memory: development scores come from it."""
+    """A session over a model in memory: used for development scores."""
 
     runtime = "torch"
 
@@ -67,7 +67,7 @@ class TorchSession:
         self.model = model
 
     def run(self, batch: Batch) -> Answers:
-        """Every head's logits for the batch, computed when looked at."""
+        """Every head's logits for the batch, computed on access."""
         was_training = self.model.training
         self.model.eval()
         with torch.inference_mode():
@@ -77,7 +77,7 @@ class TorchSession:
 
 
 class _Answers(Answers):
-    """Logits by head. A head that nobody looks at costs nothing."""
+    """Logits by head. A head that is not accessed costs nothing."""
 
     def __init__(self, model: Model, features: Features, batch: Batch) -> None:
         self._model, self._features, self._batch = model, features, batch
@@ -106,7 +106,7 @@ class _Answers(Answers):
 
 
 def rows_of(unit: Unit, batch: Batch) -> NDArray[np.int64]:
-    """What a head of that unit is asked about in a batch without labels: all words, tokens, windows, or the batch's pairs."""
+    """What a head of that unit labels in a batch without labels: all words, tokens, windows, or the batch's pairs."""
     if unit == "word":
         return batch.first
     if unit == "pair":

@@ -84,33 +84,33 @@ def _heads(recipe: Recipe, tasks: Sequence[Task], temperatures: Mapping[str, flo
 
 
 def _types(chosen: Mapping[str, Chosen]) -> str:
-    """Each plain type: its rule, what the rule reached on development data, and what the rules that lost reached."""
+    """Each plain type: its rule, its score on development data, and the scores of the other rules."""
     rows, never = [], []
-    for name, found in chosen.items():
-        labels = sorted(found.table, key=found.mean, reverse=True)
-        others = ", ".join(f"{label} {100 * found.mean(label):.1f}" for label in labels[1:4])
-        behind = ", ".join(f"{head}/{type_}" for head, type_ in found.merge.used)
-        threshold = "–" if found.merge.threshold is None else f"{found.merge.threshold:.2f}"
-        rows.append((name, labels[0], behind, f"{100 * found.mean(labels[0]):.1f}", others or "–", threshold))
-        if not found.mean(labels[0]):
+    for name, choice in chosen.items():
+        labels = sorted(choice.table, key=choice.mean, reverse=True)
+        other_rules = ", ".join(f"{label} {100 * choice.mean(label):.1f}" for label in labels[1:4])
+        behind = ", ".join(f"{head}/{type_}" for head, type_ in choice.merge.used)
+        threshold = "–" if choice.merge.threshold is None else f"{choice.merge.threshold:.2f}"
+        rows.append((name, labels[0], behind, f"{100 * choice.mean(labels[0]):.1f}", other_rules or "–", threshold))
+        if not choice.mean(labels[0]):
             never.append(name)
-    said = (
+    explanation = (
         "A plain type combines the heads that tag it, by the rule with the best mean strict F1 over the development parts of all corpora that annotate "
         "the type. Each corpus counts equally, and heads also answer on the text of other corpora. Corpora draw boundaries differently, so these means "
         "are lower than what each head reaches on its own corpus. The threshold is the score with the best such mean; by default, entities that score "
         "less are left out. Types without a threshold were never right on development data and are returned only if you ask for them by name."
     )
     if never:
-        said += f" Not reliable: {', '.join(never)}. They are rare in the corpora, and none of them was found in the development data."
-    return said + "\n\n" + _table(("type", "rule", "heads", "mean F1", "next best rules", "threshold"), rows)
+        explanation += f" Not reliable: {', '.join(never)}. They are rare in the corpora, and none of them was found in the development data."
+    return explanation + "\n\n" + _table(("type", "rule", "heads", "mean F1", "next best rules", "threshold"), rows)
 
 
 def _scores(run: Path, gate: QuantizationCheck) -> str:
     if not gate.fp32:
-        said = f"Not measured at export: what {gate.chosen} costs is unknown, and scores are not calibrated."
+        summary = f"Not measured at export: what {gate.chosen} costs is unknown, and scores are not calibrated."
         trained = RunFolder(run).scores.get("tasks", {})
-        old = [(head, f"{100 * found['f1']:.2f}") for head, found in trained.items() if "f1" in found]
-        return said + (
+        old = [(head, f"{100 * task_scores['f1']:.2f}") for head, task_scores in trained.items() if "f1" in task_scores]
+        return summary + (
             "\n\nDevelopment scores from training, computed by torch:\n\n" + _table(("head", "F1"), old) if old else ""
         )
     rows = [
@@ -124,31 +124,34 @@ def _scores(run: Path, gate: QuantizationCheck) -> str:
         )
         for head, value in gate.fp32.items()
     ]
-    read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents a head"
-    said = (
+    read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents per head"
+    summary = (
         f"Each head's main figure (strict F1 of entities) in hundredths, on {read} of the split `{gate.split}`, in fp32 and as shipped ({gate.chosen}), and what each head loses, with the standard error of "
         f"the loss. {RULE} The tolerance is {gate.tolerance:g} points. Mixes tried: {', '.join(name for name, _ in gate.tried) or 'none'}. "
         f"The heads lose {mean_of(gate.losses):.2f} points on average."
     )
     if gate.doubtful:
-        said += f" Above the tolerance, possibly by chance: {', '.join(gate.doubtful)}."
+        summary += f" Above the tolerance, possibly by chance: {', '.join(gate.doubtful)}."
     left_out = (
         f"\n\nNot measured, for lack of development data: {', '.join(gate.unmeasured)}." if gate.unmeasured else ""
     )
-    return f"{said}\n\n" + _table(("head", "figure", "documents", "fp32", "shipped", "loss"), rows) + left_out
+    return f"{summary}\n\n" + _table(("head", "figure", "documents", "fp32", "shipped", "loss"), rows) + left_out
 
 
 def _training(run: Path, recipe: Recipe) -> str:
     counts = RunFolder(run).counts.get("examples", {})
     loop = recipe.loop
-    said = (
+    summary = (
         f"Regime `{recipe.regime.kind}`, at most {loop.epochs} {'epoch' if loop.epochs == 1 else 'epochs'}, batches of {loop.batch_tokens} tokens, "
         f"{loop.optimizer} with a learning rate of {loop.learning_rate:g}, seed {loop.seed}. Sentences that also occur in held-out parts were "
         f"{_LEAKS[recipe.leaks]}."
     )
-    keys = list(dict.fromkeys(key for found in counts.values() for key in found))
-    rows = [(head, *(f"{found[key]:,}" if key in found else "" for key in keys)) for head, found in counts.items()]
-    return said + (
+    keys = list(dict.fromkeys(key for head_counts in counts.values() for key in head_counts))
+    rows = [
+        (head, *(f"{head_counts[key]:,}" if key in head_counts else "" for key in keys))
+        for head, head_counts in counts.items()
+    ]
+    return summary + (
         "\n\n" + _table(("head", *(key.replace("mentions", "entities") for key in keys)), rows) if rows else ""
     )
 
@@ -156,13 +159,16 @@ def _training(run: Path, recipe: Recipe) -> str:
 def _corpus(head: str, recipe: Recipe) -> str:
     name = recipe.tasks[head].corpus
     if own.of_spec(name) is not None:
-        return f"- **{head}**: {own.short_name(name)}, data of the trainer's own."
+        return f"- **{head}**: {own.short_name(name)}, the trainer's own data."
     try:
-        found = catalogue.card(name.partition("[")[0])
+        corpus_card = catalogue.card(name.partition("[")[0])
     except CorpusError:
         return f"- **{head}**: {name}, which is not in the catalogue."
-    licence = "; ".join(f"{one.name} ({one.stated})" for one in found.licence) or "not stated"
-    return f"- **{head}**: {found.title}. Licence: {licence}. Cite: {'; '.join(found.citation)}"
+    licence = (
+        "; ".join(f"{stated_licence.name} ({stated_licence.stated})" for stated_licence in corpus_card.licence)
+        or "not stated"
+    )
+    return f"- **{head}**: {corpus_card.title}. Licence: {licence}. Cite: {'; '.join(corpus_card.citation)}"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -171,15 +177,15 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _encoder(recipe: Recipe) -> str:
-    """What an encoder was, or began as."""
+    """What an encoder is, or started from."""
     settings = recipe.model.encoder
     if settings.bundle is not None:
-        return f"begun as that of the bundle `{_last(settings.bundle)}`"
+        return f"started from that of the bundle `{_last(settings.bundle)}`"
     return f"`{_last(settings.name)}`" if settings.name else f"of kind {settings.kind}"
 
 
 def _last(name: str) -> str:
-    """A hub name as it is; of a folder, its own name: where it lay is nobody's business."""
+    """A hub name unchanged; for a folder only its own name: where it was is private."""
     return name.rstrip("/").rsplit("/", 1)[-1] if name.startswith(("/", ".", "~")) else name
 
 

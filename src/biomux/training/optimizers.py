@@ -1,4 +1,4 @@
-"""Optimizers and schedules: which parameter moves how far at which step."""
+"""Optimizers and schedules: how far each parameter moves at each step."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from biomux.training.plan import Plan
 
 TABLES = ".tables"
-"""The optimizer of tables with sparse gradients, in whatever plan; no task can have this name."""
+"""The optimizer of tables with sparse gradients, in any plan; no task can have this name."""
 BESIDE = ".beside"
-"""Where each task has its own, the optimizer of what is learned beside the model: it steps with each of them."""
+"""If each task has its own optimizer, the one for what is trained besides the model: it steps with each of them."""
 _LAYER = re.compile(r"\.layers?\.(\d+)\.")
 
 
 def freeze(model: nn.Module, *, moves: Callable[[str], bool]) -> None:
-    """Let the parameters that do not move stay as they are."""
+    """Freeze the parameters that do not move."""
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(moves(name))
 
@@ -66,7 +66,7 @@ def build(
 def of_plan(
     model: nn.Module, plan: Plan, settings: Loop, weights: Mapping[str, nn.Parameter]
 ) -> dict[str, torch.optim.Optimizer]:
-    """The optimizers that a plan asks for, by name: one named "shared", or one for each task over what is shared and its own.
+    """The optimizers that a plan asks for, by name: one named "shared", or one for each task over the shared parameters and its own.
 
     Tables with sparse gradients have one more, `TABLES`: Adam for the rows that a step uses, without weight decay.
     """
@@ -100,7 +100,7 @@ def of_plan(
 def _make(name: str, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
     if name == "adamax":
         return torch.optim.Adamax(groups)
-    # The fused kernels do in one pass over memory what the default does in a dozen: a fifth of a small encoder's step.
+    # The fused kernels do in one pass over memory what the default does in a dozen, which saves a fifth of a small encoder's step.
     kind = torch.optim.AdamW if name == "adamw" else torch.optim.Adam
     return kind(groups, fused=True)
 

@@ -1,4 +1,4 @@
-"""Plain text to pre-train on: the documents of files of any format, as a stream, and a checksum of what is in them."""
+"""Plain text to pre-train on: the documents of files of any format, as a stream, and a checksum of their content."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from biomux.recipes.schema import TextFiles
 
 SAMPLE = 500_000
-"""Characters of the first file that are read to estimate the size of the whole."""
+"""How many characters of the first file are read to estimate the size of the whole."""
 
 
 @dataclass(frozen=True)
 class PlainText:
-    """The text of a recipe. Documents are read anew whenever they are asked for; none is kept."""
+    """The text of a recipe. Documents are read again at each iteration; none is kept in memory."""
 
     settings: TextFiles
 
@@ -50,7 +50,7 @@ class PlainText:
         return self.documents()
 
     def documents(self) -> Iterator[str]:
-        """The texts to train on and, where a share is held out, those of that share."""
+        """The texts to train on and, if a share is held out, those of that share."""
         return islice(self._read(self.settings.files), self.settings.documents)
 
     def held_out_documents(self) -> Iterator[str]:
@@ -58,7 +58,7 @@ class PlainText:
         return self._read(self._held_out_files)
 
     def is_held_out(self, text: str, seed: int) -> bool:
-        """Whether a text is of the share that is held out. The text alone decides, with the seed: one that comes twice is never on both sides."""
+        """Whether a text belongs to the held-out share. Only the text and the seed decide: one that occurs twice is never on both sides."""
         share = self.held_out
         if not isinstance(share, float) or not share:
             return False
@@ -90,11 +90,11 @@ class PlainText:
 
         texts, size = [], 0
         reads = self._reads()
-        reads.on_hint = lambda said: on_hint(said.replace("--from lines", "text.format=lines"))
+        reads.on_hint = lambda hint: on_hint(hint.replace("--from lines", "text.format=lines"))
         with _in_words_of_recipes():
-            found = reads.format_of(source)
-        options = reads.options_of(found, alone=False)
-        for document in found.read(replace(source, open=watched), on_error=formats.stop, **options):
+            text_format = reads.format_of(source)
+        options = reads.options_of(text_format, alone=False)
+        for document in text_format.read(replace(source, open=watched), on_error=formats.stop, **options):
             texts.append(document.text)
             size += len(document.text)
             if size >= SAMPLE and opened and not opened[0].closed:
@@ -103,14 +103,14 @@ class PlainText:
 
     @property
     def _held_out_files(self) -> tuple[str, ...]:
-        held = self.held_out
-        return held if isinstance(held, tuple) else ()
+        files = self.held_out
+        return files if isinstance(files, tuple) else ()
 
     @property
     def held_out(self) -> float | tuple[str, ...]:
-        """The share of the documents that is not trained on, or files of such documents; text for other purposes has none."""
-        found: float | tuple[str, ...] = getattr(self.settings, "held_out", 0.0)
-        return found
+        """The share of the documents that is not trained on, or files of such documents; 0 for text with other purposes."""
+        held_out_text: float | tuple[str, ...] = getattr(self.settings, "held_out", 0.0)
+        return held_out_text
 
     def _reads(self) -> formats.ReadAs:
         return formats.ReadAs(self.settings.format, self.settings.options)
@@ -126,7 +126,7 @@ class PlainText:
 
 @contextmanager
 def _in_words_of_recipes() -> Iterator[None]:
-    """Let an error name the setting where other commands have an option."""
+    """Let errors name the recipe's setting instead of a command's option."""
     try:
         yield
     except FormatError as error:

@@ -1,4 +1,4 @@
-"""A plan: which parameters move, which batches come, which objectives count. A regime makes one; the loop runs any."""
+"""A plan: which parameters are trained, which batches are read, which objectives count. A regime makes one; the loop runs any."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Which examples come in an epoch, and in which batches.
+    """Which examples an epoch has, and in which batches.
 
     A task with n examples is drawn with a share proportional to n to the power of `exponent`: 1 is proportional, 0.5 square-root,
-    0 uniform. Where `last_exponent` differs, the exponent moves linearly from the first epoch to the last (annealed). An epoch
-    has as many examples as there are, whatever the shares. `boost` multiplies a task's share. `keep_empty` is the chance that an
-    example without any mention is kept, anew each epoch. `fraction` keeps so much of each task's sentences, or documents (`by`), the
+    0 uniform. If `last_exponent` differs, the exponent changes linearly from the first epoch to the last (annealed). An epoch
+    has as many examples as all tasks together, whatever the shares. `boost` multiplies a task's share. `keep_empty` is the chance that an
+    example without any mention is kept, drawn again each epoch. `fraction` is the share of each task's sentences, or documents (`by`), that is kept, the
     same ones in every epoch.
 
-    `batches` says whether a batch mixes tasks ("mixed"), or holds one task's examples, all tasks' batches being pooled and shuffled
-    ("one-task"), or a random task being drawn at each step ("random-task").
+    `batches` says whether a batch mixes tasks ("mixed"), or has one task's examples, with all tasks' batches pooled and shuffled
+    ("one-task"), or with a random task drawn at each step ("random-task").
 
-    `beside` are examples without labels of their own: they come on top of the others, so many that they are that share of all, each once before one comes again.
+    `beside` gives the shares of examples without their own labels: they are added to the others to make up that share of all, each used once before any repeats.
     """
 
     batches: Literal["mixed", "one-task", "random-task"] = "mixed"
@@ -39,12 +39,12 @@ class Draw:
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
-            raise ValueError(f"fraction: a share above 0 and at most 1, not {self.fraction}")
+            raise ValueError(f"fraction: must be above 0 and at most 1, got {self.fraction}")
         if not 0 <= self.keep_empty <= 1:
-            raise ValueError(f"keep_empty: a share between 0 and 1, not {self.keep_empty}")
+            raise ValueError(f"keep_empty: must be between 0 and 1, got {self.keep_empty}")
         for name, value in self.boost.items():
             if not 0 < value < math.inf:
-                raise ValueError(f"boost → {name}: a number above 0, not {value}")
+                raise ValueError(f"boost → {name}: must be above 0, got {value}")
 
     def exponent_at(self, epoch: int, epochs: int) -> float:
         """The exponent in an epoch, counted from 0.
@@ -74,7 +74,7 @@ class Objective:
 
     @property
     def name(self) -> str:
-        """What the loss is called in the journal and in checkpoints: the head's name, and where it is the teacher's, that too.
+        """The name of the loss in the journal and in checkpoints: the head's, with a suffix if it is the teacher's.
 
         >>> Objective("cross-entropy", "ner").name, Objective("logit-mse", "ner", source="teacher").name
         ('ner', 'ner@teacher')
@@ -84,7 +84,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class FeatureObjective:
-    """A loss between a layer of the student's encoder and one of its teacher's, 0 being the embeddings, and its weight."""
+    """A loss between a layer of the student's encoder and one of its teacher's, where 0 is the embeddings, and its weight."""
 
     loss: str
     student_layer: int
@@ -93,7 +93,7 @@ class FeatureObjective:
 
     @property
     def name(self) -> str:
-        """What the loss is called in the journal and in checkpoints.
+        """The name of the loss in the journal and in checkpoints.
 
         >>> FeatureObjective("hidden-mse", 2, 4).name
         'hidden-mse 2-4'
@@ -102,7 +102,7 @@ class FeatureObjective:
 
 
 def taught(head: str) -> str:
-    """The name of what a teacher says for a head."""
+    """The name of a teacher's outputs for a head."""
     return f"{head}@teacher"
 
 
@@ -110,11 +110,11 @@ def taught(head: str) -> str:
 class Plan:
     """What the loop does.
 
-    `moving` lists parameter names or prefixes that are trained; all others stay. `optimizers` is "shared", or "per-task": one
+    `moving` lists parameter names or prefixes that are trained; all others are frozen. `optimizers` is "shared", or "per-task": one
     optimizer for each task, stepping on that task's batches over the shared and its own parameters. `mean` says what the loss of
     a batch is: the mean over all positions of all heads, or the weighted sum of each head's own mean. `learned_weights` gives each
-    objective a weight of its own that is learned from its uncertainty. `joint` has auxiliary tasks label the examples of the task that
-    they follow from, in place of examples of their own. `features` are losses between a student's encoder and its teacher's, each the mean over
+    objective its own weight, learned from its uncertainty. With `joint`, auxiliary tasks label the examples of the task that
+    they are derived from, instead of their own examples. `features` are losses between a student's encoder and its teacher's, each the mean over
     tokens, whatever `mean` says.
     """
 
@@ -138,7 +138,7 @@ class Plan:
 
 
 def objectives(heads: Mapping[str, str], weights: Mapping[str, float] | None = None) -> tuple[Objective, ...]:
-    """An objective for each head by its loss, with the weights that are given and 1 for the others."""
+    """An objective for each head by its loss, with the given weights and 1 for the others."""
     chosen = weights or {}
     unknown = sorted(set(chosen) - set(heads))
     if unknown:

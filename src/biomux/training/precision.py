@@ -1,4 +1,4 @@
-"""Which numbers a device computes with: half-width ones only where it has instructions for them."""
+"""The precision that a device computes with: half precision only if it has instructions for it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Numbers = Literal["fp32", "bf16", "fp16"]
 
 KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 TENSOR_CORES = (7, 0)
-"""The CUDA capability from which on fp16 is faster than fp32."""
+"""The CUDA capability from which fp16 is faster than fp32."""
 
 
 def choose(wanted: Precision, device: torch.device) -> Numbers:
-    """What a recipe's `loop.precision` means on a device; refused where the device does not have what is wanted.
+    """What a recipe's `loop.precision` means on a device; refused if the device does not support it.
 
-    "auto" is bf16 where there are instructions for it, otherwise fp16 on a CUDA device that is faster with it, otherwise fp32. A
+    "auto" is bf16 if there are instructions for it, otherwise fp16 on a CUDA device that is faster with it, otherwise fp32. A
     processor without bf16 instructions emulates them, tens of times slower than fp32: that is done only when asked for.
     """
     if wanted == "fp32":
@@ -43,24 +43,24 @@ def _fast_bf16(device: torch.device) -> bool:
 
 
 def _fast_fp16(device: torch.device) -> bool:
-    """Processors with fp16 instructions are not asked by "auto": all of them have bf16 too."""
+    """Processors with fp16 instructions do not matter for "auto": all of them have bf16 too."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= TENSOR_CORES
     return device.type == "cpu" and bool({"amx_fp16", "avx512_fp16"} & flags())
 
 
-def _absent(wanted: str, device: torch.device, others: str) -> TrainingError:
+def _absent(missing: str, device: torch.device, alternatives: str) -> TrainingError:
     return TrainingError(
         "BX408",
-        f"this {'processor' if device.type == 'cpu' else 'CUDA device'} has no {wanted} arithmetic",
+        f"this {'processor' if device.type == 'cpu' else 'CUDA device'} has no {missing} arithmetic",
         where="loop → precision",
-        hint=f"set loop.precision to {others}, or leave it at auto",
+        hint=f"set loop.precision to {alternatives}, or leave it at auto",
     )
 
 
 @cache
 def flags() -> frozenset[str]:
-    """What the processor says it can do; nothing where it does not say."""
+    """The features that the processor reports; empty if it does not."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -75,5 +75,5 @@ def autocast(numbers: Numbers, device: torch.device) -> AbstractContextManager[o
 
 
 def scaler(numbers: Numbers, device: torch.device) -> torch.amp.GradScaler | None:
-    """What keeps the small gradients of fp16 from vanishing: the loss is multiplied, and the gradients are divided again."""
+    """Keeps small fp16 gradients from vanishing: the loss is scaled up, and the gradients are scaled down again."""
     return torch.amp.GradScaler(device.type) if numbers == "fp16" else None

@@ -1,16 +1,16 @@
-"""Pre-training: an encoder reads plain text and guesses the words that are hidden in it, by the one loop that trains everything else.
+"""Pre-training: an encoder reads plain text and predicts the words masked in it, in the same loop that trains everything else.
 
 RUN/
 ├── pretraining.yaml     the recipe, fully expanded
 ├── begun.json           the recipe, and checksums of the text and of the teacher: a run cannot be resumed with others
 ├── machine.json         what it was made on
 ├── counts.json          documents and tokens, and what a new vocabulary saves
-├── journal.jsonl        one line an event: steps, perplexities, how it ended
+├── journal.jsonl        one event per line: steps, perplexities, how it ended
 ├── scores.json          the held-out perplexity before, at its best, and at each score
-├── encoder/             when it is done: the encoder, as recipes take it in `encoder: {name: RUN/encoder}`
-├── model.safetensors    the best weights, with the head for hidden words
+├── encoder/             when it is done: the encoder, for recipes to use in `encoder: {name: RUN/encoder}`
+├── model.safetensors    the best weights, with the head for masked words
 ├── model.json, tokenizer.json
-├── lock                 what a process that uses the folder holds a lock on
+├── lock                 locked by the process that uses the folder
 └── checkpoints/last/    everything needed to resume
 """
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 HEAD = "words"
 ENCODER = "encoder"
-"""Where in a run's folder the encoder is left."""
+"""Where in a run's folder the encoder is written."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Built:
     specials: Specials
     task: MaskedWords
     vocabulary: dict[str, Any] | None = None
-    """What another vocabulary saves, where there is one."""
+    """What another vocabulary saves, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +101,13 @@ def start(
     precision.choose(recipe.loop.precision, place)
     text = PlainText(recipe.text)
     text.check()
-    begun = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
+    started_with = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
     with (
         joined(accumulate=recipe.loop.accumulate, device=place) as processes,
         _claimed(recipe, folder, processes),
         runs.journaled(folder, listen, processes) as journal,
     ):
-        return _run(recipe, folder, begun, place, journal, processes, report_every)
+        return _run(recipe, folder, started_with, place, journal, processes, report_every)
 
 
 def resumed(folder: Path) -> Pretraining:
@@ -122,7 +122,7 @@ def resumed(folder: Path) -> Pretraining:
 def _run(
     recipe: Pretraining,
     folder: Path,
-    begun: dict[str, Any],
+    started_with: dict[str, Any],
     place: torch.device,
     journal: Callable[[dict[str, Any]], None],
     processes: Processes,
@@ -131,7 +131,7 @@ def _run(
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
     text = PlainText(recipe.text)
-    built = _restored(folder, begun)
+    built = _restored(folder, started_with)
     fresh = built is None
     built = built or build(recipe, text)
     teacher = None if recipe.distil is None else distil.teacher(recipe.distil, HEAD, built.tokenizer)
@@ -139,15 +139,15 @@ def _run(
     built.model.to(place)
     if teacher is not None:
         teacher.model.to(place)
-    processes.say(0.0)  # nobody writes while another still reads
+    processes.say(0.0)  # no process writes while another still reads
     if processes.first and fresh:
-        runs.write_json(folder / run_folder.BEGUN, begun)
+        runs.write_json(folder / run_folder.BEGUN, started_with)
         runs.write_json(folder / run_folder.MACHINE, runs.machine_of(built.model, processes))
         limit = recipe.model.encoder.limit
         runs.describe(folder, built.model, built.tokenizer, built.specials, tasks=[built.task], limit=limit)
         if built.vocabulary:
             journal({"event": "vocabulary", **built.vocabulary})
-    read = _read(recipe, text, built, folder, begun["text"], journal, processes)
+    read = _read(recipe, text, built, folder, started_with["text"], journal, processes)
     scores = _Scores(recipe, built, read, folder, journal)
     if processes.first and fresh and read.held_out:
         scores.take(0)
@@ -155,8 +155,8 @@ def _run(
     def evaluate() -> float | None:
         if not read.held_out:
             return None
-        found = scores.take(run.progress.step) if processes.first else 0.0
-        return processes.say(found)
+        score = scores.take(run.progress.step) if processes.first else 0.0
+        return processes.say(score)
 
     run = loop.LoopInputs(
         folder,
@@ -185,7 +185,7 @@ def _run(
 
 
 def build(recipe: Pretraining, text: PlainText) -> Built:
-    """The encoder with its vocabulary, and the head for hidden words as the weights have it."""
+    """The encoder with its vocabulary, and the head for masked words from the weights."""
     torch.manual_seed(recipe.loop.seed)
     settings = recipe.model.encoder
     encoder, tokenizer, specials = load_encoder(settings, text)
@@ -199,21 +199,21 @@ def build(recipe: Pretraining, text: PlainText) -> Built:
 
 
 def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokenizer: Tokenizer) -> None:
-    """Let the head begin as what the weights have; it stays new where these have none, or are not those of the encoder."""
+    """Start the head from the pre-trained weights; it stays new if they have none, or are not the encoder's."""
     settings = recipe.model.encoder
     if settings.run is not None:
-        found = {
+        head_weights = {
             name.removeprefix(f"heads.{HEAD}."): value
             for name, value in load_file(RunFolder(Path(settings.run)).weights).items()
             if name.startswith(f"heads.{HEAD}.")
         }
-        if found:
-            pretrained_head.put(head, found, old=tokenizer, new=tokenizer)
+        if head_weights:
+            pretrained_head.put(head, head_weights, old=tokenizer, new=tokenizer)
     elif settings.kind == "transformer" and settings.bundle is None:
-        kept = pretrained_head.read(settings.name, encoder.config.model_type)
-        if kept is not None:
+        pretrained = pretrained_head.read(settings.name, encoder.config.model_type)
+        if pretrained is not None:
             old = tokenizer_of(settings.name, lower_case=settings.lower_case)
-            pretrained_head.put(head, kept, old=old, new=tokenizer)
+            pretrained_head.put(head, pretrained, old=old, new=tokenizer)
 
 
 def _plan(recipe: Pretraining, built: Built, teacher: StepTeacher | None) -> Plan:
@@ -235,10 +235,10 @@ def _read(
 ) -> ReadText:
     """The windows of the text; the first of several processes makes them, and the others wait for it."""
 
-    def told(message: str) -> None:
+    def report(message: str) -> None:
         journal({"event": "text", "message": message})
 
-    def kept() -> tuple[token_files.TokenFile, token_files.TokenFile, token_files.About]:
+    def token_data() -> tuple[token_files.TokenFile, token_files.TokenFile, token_files.About]:
         return token_files.kept(
             text,
             built.tokenizer,
@@ -246,12 +246,12 @@ def _read(
             checksum=checksum,
             separator=built.specials.after,
             seed=recipe.loop.seed,
-            listen=told,
+            listen=report,
         )
 
-    made = kept() if processes.first else None
+    first_data = token_data() if processes.first else None
     processes.say(0.0)
-    training, held_out, about = made or kept()
+    training, held_out, about = first_data or token_data()
     masking = replace(built.task.masking(built.tokenizer), separator=built.specials.after)
     limit = recipe.model.encoder.limit
     windows = partial(token_files.Windows, limit=limit, task=HEAD, masking=masking)
@@ -268,19 +268,19 @@ def _batches(read: ReadText, seed: int, epoch: int) -> token_files.ShuffledBatch
 
 
 class _Scores:
-    """Measures, reports and keeps the held-out perplexity; the score is its inverse, so that more is better."""
+    """Measures, reports and keeps the held-out perplexity; the score is its inverse, so that higher is better."""
 
     def __init__(
         self, recipe: Pretraining, built: Built, read: ReadText, folder: Path, journal: Callable[[dict[str, Any]], None]
     ) -> None:
         self._recipe, self._built, self._read, self._journal = recipe, built, read, journal
         self._place = folder / run_folder.SCORES
-        found = RunFolder(folder).scores.get("steps", {})
-        self._steps: dict[str, float] = found if isinstance(found, dict) else {}
+        steps = RunFolder(folder).scores.get("steps", {})
+        self._steps: dict[str, float] = steps if isinstance(steps, dict) else {}
 
     def take(self, step: int) -> float:
-        begun = time.monotonic()
-        found = perplexity(
+        started = time.monotonic()
+        value = perplexity(
             self._built.model,
             HEAD,
             self._read.held_out,
@@ -289,23 +289,23 @@ class _Scores:
             most=self._recipe.score.windows,
             numbers=self._recipe.loop.precision,
         )
-        self._steps = {name: one for name, one in self._steps.items() if int(name) < step} | {str(step): found}
+        self._steps = {name: earlier for name, earlier in self._steps.items() if int(name) < step} | {str(step): value}
         before = self._steps.get("0")
         runs.write_json(self._place, {"before": before, "perplexity": min(self._steps.values()), "steps": self._steps})
-        seconds = round(time.monotonic() - begun, 1)
-        self._journal({"event": "perplexity", "step": step, "perplexity": round(found, 4), "seconds": seconds})
-        return 1 / found
+        seconds = round(time.monotonic() - started, 1)
+        self._journal({"event": "perplexity", "step": step, "perplexity": round(value, 4), "seconds": seconds})
+        return 1 / value
 
 
-def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
+def _restored(folder: Path, started_with: dict[str, Any]) -> Built | None:
     """What a run resumes with; None if it has no checkpoint. The weights come from the checkpoint later."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return None
     before = RunFolder(folder).begun
-    now = json.loads(json.dumps(begun, default=str))
+    current = json.loads(json.dumps(started_with, default=str))
     for part, name in (("text", "its text"), ("teacher", "its teacher"), ("recipe", "its recipe")):
-        if before.get(part) != now[part]:
-            where = f" ({', '.join(runs.differences(before.get(part), now[part]))})" if part == "recipe" else ""
+        if before.get(part) != current[part]:
+            where = f" ({', '.join(runs.differences(before.get(part), current[part]))})" if part == "recipe" else ""
             raise runs.changed_since_start(folder, f"{name}{where}")
     run = RunFolder(folder)
     described = run.description
@@ -319,24 +319,24 @@ def _restored(folder: Path, begun: dict[str, Any]) -> Built | None:
 
 @contextmanager
 def _claimed(recipe: Pretraining, folder: Path, processes: Processes) -> Iterator[None]:
-    """Hold the folder for this run alone, with its recipe in it. As long as nothing has been learned in it, another recipe may be started there, such as a corrected one."""
-    kept = folder / pretraining.FILE
+    """Lock the folder for this run, and write its recipe into it. As long as nothing has been trained in it, another recipe may be started there, such as a corrected one."""
+    recipe_file = folder / pretraining.FILE
     run_folder.refuse_other_kind(folder, "biomux pretrain")
     learned = checkpoint.find(folder / "checkpoints" / "last") is not None or (folder / run_folder.WEIGHTS).exists()
-    if learned and kept.exists() and _differs(kept, recipe):
+    if learned and recipe_file.exists() and _differs(recipe_file, recipe):
         raise runs.other_recipe(folder)
     if not processes.first:
         yield
         return
-    current = learned and kept.exists()
-    with runs.owned(folder, kept, None if current else recipe.model_dump(mode="json")):
+    current = learned and recipe_file.exists()
+    with runs.owned(folder, recipe_file, None if current else recipe.model_dump(mode="json")):
         if not learned:
             (folder / run_folder.SCORES).unlink(missing_ok=True)
         yield
 
 
-def _differs(kept: Path, recipe: Pretraining) -> bool:
+def _differs(recipe_file: Path, recipe: Pretraining) -> bool:
     try:
-        return pretraining.read(str(kept)).training() != recipe.training()
+        return pretraining.read(str(recipe_file)).training() != recipe.training()
     except RecipeError:
         return True

@@ -1,6 +1,6 @@
-"""The head for hidden tokens that an encoder was pre-trained with, under the names that each family of encoders has for its parts.
+"""The head for masked tokens that an encoder was pre-trained with, under each encoder family's own names for its parts.
 
-This is read when pre-training continues, and written into the folder of the encoder, where other libraries find it too.
+It is read when pre-training continues, and written into the encoder's folder, where other libraries find it too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 OLD_NAMES = {"weight": "gamma", "bias": "beta"}
-"""What the normalisation's parameters are called in weights that were converted from TensorFlow."""
+"""The names of normalisation parameters in weights converted from TensorFlow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Family:
 
     def names(self) -> dict[str, str]:
         """Names of our head's parameters → names in the family's weights."""
-        found = {
+        parts = {
             "transform.0.weight": f"{self.dense}.weight",
             "transform.0.bias": f"{self.dense}.bias",
             "transform.2.weight": f"{self.norm}.weight",
             "transform.2.bias": f"{self.norm}.bias",
             "bias": self.bias,
         }
-        return found | ({"rest": self.rest} if self.rest else {})
+        return parts | ({"rest": self.rest} if self.rest else {})
 
 
 _BERT = ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias")
@@ -58,36 +58,36 @@ FAMILIES = {
     "xlm-roberta": Family("XLMRobertaForMaskedLM", *_ROBERTA),
     "camembert": Family("CamembertForMaskedLM", *_ROBERTA),
 }
-"""Kind of encoder → how its head is called."""
+"""Kind of encoder → the names of its head's parts."""
 
 
 def read(name: str, family: str) -> dict[str, Tensor] | None:
-    """The head's parameters in the weights of a folder or hub name; None if these have none, or are of a family that is not known here."""
-    known = FAMILIES.get(family)
-    file = file_of(name, "model.safetensors") if known else None
-    if known is None or file is None:
+    """The head's parameters in the weights of a folder or hub name; None if there are none, or if the family is not known here."""
+    names_of_family = FAMILIES.get(family)
+    file = file_of(name, "model.safetensors") if names_of_family else None
+    if names_of_family is None or file is None:
         return None
     try:
         with safe_open(file, framework="pt") as weights:
-            there = set(weights.keys())
-            found = {}
-            for ours, theirs in known.names().items():
+            present = set(weights.keys())
+            parameters = {}
+            for ours, theirs in names_of_family.names().items():
                 place, _, part = theirs.rpartition(".")
                 old = f"{place}.{OLD_NAMES.get(part, part)}"
-                if theirs not in there and old not in there:
+                if theirs not in present and old not in present:
                     return None
-                found[ours] = weights.get_tensor(theirs if theirs in there else old).float()
+                parameters[ours] = weights.get_tensor(theirs if theirs in present else old).float()
     except (OSError, SafetensorError) as error:
         raise TrainingError(
             "BX401", f"cannot read the weights: {error}", where=str(file), hint="download the encoder again"
         ) from None
-    if "rest" in found:
-        found["rest"] = found["rest"].T
-    return found
+    if "rest" in parameters:
+        parameters["rest"] = parameters["rest"].T
+    return parameters
 
 
 def put(head: nn.Module, found: Mapping[str, Tensor], *, old: Tokenizer, new: Tokenizer) -> None:
-    """Begin the head with these parameters. What it has for single tokens follows them where the vocabulary is another one."""
+    """Start the head from these parameters. Parameters of single tokens are rearranged if the vocabulary differs."""
     weights = dict(found)
     if old.get_vocab() != new.get_vocab():
         tokens = vocabulary.in_order(new)
@@ -105,13 +105,13 @@ def put(head: nn.Module, found: Mapping[str, Tensor], *, old: Tokenizer, new: To
 
 
 def written(head: nn.Module, family: str) -> dict[str, Tensor]:
-    """The head's parameters as the family's weights have them; nothing for a family that is not known here."""
-    known = FAMILIES.get(family)
-    if known is None:
+    """The head's parameters under the names of the family's weights; empty for a family that is not known here."""
+    names_of_family = FAMILIES.get(family)
+    if names_of_family is None:
         return {}
     ours = dict(head.named_parameters())
     return {
         theirs: (ours[name].detach().T if name == "rest" else ours[name].detach()).contiguous()
-        for name, theirs in known.names().items()
+        for name, theirs in names_of_family.names().items()
         if name in ours
     }

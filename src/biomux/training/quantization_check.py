@@ -1,10 +1,10 @@
-"""The gate of precisions: what each head loses of its task's main figure by int8 on development data, and which mix loses little enough.
+"""The quantization check: what each head loses of its task's main figure with int8 on development data, and which mix of precisions loses little enough.
 
-Both precisions answer the same documents, so that a loss is a difference of pairs, and its error comes from resampling those pairs. `RULE` says when
-a loss is too much: what noise does must not cost speed, and with many heads noise alone puts some head beyond any small tolerance.
+Both precisions annotate the same documents, so that a loss is a difference of pairs, and its error comes from resampling those pairs. `RULE` says when
+a loss is too large: noise must not cost speed, and with many heads, noise alone puts some head beyond any small tolerance.
 
-The last matrices of heads stay fp32 always; they are small. If a mix fails, the first matrices of two-layer heads do too, and the encoder keeps more of its own matrices in fp32, step by
-step along `ladder`; the first mix that passes is taken.
+The last matrices of heads always stay fp32; they are small. If a mix fails, the first matrices of two-layer heads do too, and the encoder keeps more of its own matrices in fp32, step by
+step along `ladder`; the first mix that passes is used.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ TOLERANCE = 0.3
 """Points of its main figure (hundredths of F1, accuracy, correlation) that a head may lose."""
 
 TABLES = frozenset({"embeddings.words", "embeddings.rows", "embeddings.vectors"})
-"""What encoders call their tables of vectors."""
+"""The names of encoders' tables of vectors."""
 
 CHANCE = 0.05
-"""How probable it may be that a mix is refused for what is noise."""
+"""The accepted probability of refusing a mix because of noise."""
 
 ONE_SIDED = 1.645
-"""Standard errors that a mean exceeds by chance in one of twenty cases."""
+"""The number of standard errors that a mean exceeds by chance in one of twenty cases."""
 
 SAMPLES = 2000
-"""Resampled sets of documents behind an error."""
+"""The number of resampled sets of documents for an error."""
 
 SLACK = 0.005
 """Half a hundredth of a point: sums of floats are not exact."""
@@ -58,7 +58,7 @@ RULE = (
 
 @dataclass(frozen=True, slots=True)
 class PrecisionMix:
-    """The precision of the encoder's matrices: the same for all, except those in `keep`, which are fp32."""
+    """The precision of the encoder's matrices: the same for all, except those in `keep`, which stay fp32."""
 
     name: str
     precision: Precision
@@ -80,18 +80,18 @@ def ladder(matrices: Sequence[Sequence[str]], hidden: Collection[str]) -> tuple[
         "int8, feed-forward outputs and last layer fp32": frozenset(last),
         "int8, feed-forward outputs, second half and tokens fp32": frozenset(half),
     }
-    found: list[PrecisionMix] = []
+    mixes: list[PrecisionMix] = []
     for name, keep in steps.items():
-        if all(keep != other.keep for other in found) and (matrices or not keep):
-            found.append(PrecisionMix(name, "int8", keep))
-    return tuple(found)
+        if all(keep != mix.keep for mix in mixes) and (matrices or not keep):
+            mixes.append(PrecisionMix(name, "int8", keep))
+    return tuple(mixes)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadLoss:
     """What a head loses: `points` of its main figure, with the standard error of that difference, both from the same documents.
 
-    `value` is the figure itself, from 0 to 1. `low` is the least that it loses in 95 of 100 resampled sets of documents; `p` is the share of sets in which it loses nothing.
+    `value` is the figure itself, from 0 to 1. `low` is its minimum loss in 95 of 100 resampled sets of documents; `p` is the share of sets in which it loses nothing.
     """
 
     value: float
@@ -108,7 +108,7 @@ Losses = Mapping[str, HeadLoss]
 class QuantizationCheck:
     """What was measured: the main figure (0..1) of each head at fp32, and its loss with each mix that was tried; the last one is used.
 
-    `figures` says what figure that is: strict F1 of taggers, what the task's own scoring calls its main figure for others. `limit` is the most documents of a head that were read; None if all were.
+    `figures` names that figure: strict F1 for taggers, the task's own main figure for others. `limit` is the maximum number of documents read per head; None if all were.
     """
 
     chosen: str
@@ -128,7 +128,7 @@ class QuantizationCheck:
 
     @property
     def doubtful(self) -> tuple[str, ...]:
-        """Heads beyond the tolerance by what may be noise."""
+        """Heads beyond the tolerance, possibly by chance."""
         return tuple(head for head, loss in self.losses.items() if loss.points > self.tolerance + SLACK)
 
     def to_json(self) -> dict[str, Any]:
@@ -146,10 +146,10 @@ class QuantizationCheck:
             "tried": [
                 {
                     "mix": name,
-                    "mean_loss": round(mean_of(found), 3),
-                    "heads": {head: _rounded(loss) for head, loss in found.items()},
+                    "mean_loss": round(mean_of(head_losses), 3),
+                    "heads": {head: _rounded(loss) for head, loss in head_losses.items()},
                 }
-                for name, found in self.tried
+                for name, head_losses in self.tried
             ],
             "loss": {head: round(loss.points, 2) for head, loss in self.losses.items()},
             "unmeasured": list(self.unmeasured),
@@ -163,12 +163,12 @@ def choose(
     *,
     tolerance: float = TOLERANCE,
 ) -> tuple[PrecisionMix | None, tuple[tuple[str, Losses], ...]]:
-    """The first mix that `RULE` lets pass, None if there is none; and what was measured on the way."""
+    """The first mix that passes `RULE`, or None; and what was measured on the way."""
     tried: list[tuple[str, Losses]] = []
     for mix in mixes:
-        found = losses(reference, measure(mix))
-        tried.append((mix.name, found))
-        if not beyond(found, tolerance) and not too_much_on_average(found, tolerance):
+        head_losses = losses(reference, measure(mix))
+        tried.append((mix.name, head_losses))
+        if not beyond(head_losses, tolerance) and not too_much_on_average(head_losses, tolerance):
             return mix, tuple(tried)
     return None, tuple(tried)
 
@@ -183,22 +183,26 @@ def loss(reference: Rows, found: Rows) -> HeadLoss:
 
     >>> ids = tuple(map(str, range(50)))
     >>> exact = Rows("f1", ids, np.array([[2.0, 0, 0]] * 50))
-    >>> told = loss(exact, Rows("f1", ids, np.array([[2.0, 0, 0]] * 45 + [[1, 1, 1]] * 5)))
-    >>> round(told.points, 2), round(told.error, 1), told.low > 0, told.p < 0.05
+    >>> head = loss(exact, Rows("f1", ids, np.array([[2.0, 0, 0]] * 45 + [[1, 1, 1]] * 5)))
+    >>> round(head.points, 2), round(head.error, 1), head.low > 0, head.p < 0.05
     (5.0, 2.1, True, True)
     """
     value = figure_of([found])
     if np.array_equal(reference.values, found.values):
         return HeadLoss(value)
-    told = compare_rows([reference], [found], samples=SAMPLES, level=0.9)
-    side = told.p_bootstrap / 2
+    comparison = compare_rows([reference], [found], samples=SAMPLES, level=0.9)
+    side = comparison.p_bootstrap / 2
     return HeadLoss(
-        value, 100 * told.difference, 100 * told.error, 100 * told.low, side if told.difference > 0 else 1 - side
+        value,
+        100 * comparison.difference,
+        100 * comparison.error,
+        100 * comparison.low,
+        side if comparison.difference > 0 else 1 - side,
     )
 
 
 def beyond(found: Losses, tolerance: float) -> list[str]:
-    """The heads that lose more than the tolerance, and not by noise."""
+    """The heads that lose more than the tolerance, and not by chance."""
     corrected = holm([loss.p for loss in found.values()])
     return [
         head
@@ -213,24 +217,24 @@ def mean_of(found: Losses) -> float:
 
 
 def too_much_on_average(found: Losses, tolerance: float) -> bool:
-    """Whether the heads lose more than the tolerance on average, and not by noise; their errors count as independent."""
+    """Whether the heads lose more than the tolerance on average, and not by chance; their errors are treated as independent."""
     mean, error = mean_of(found), math.hypot(*(loss.error for loss in found.values())) / max(1, len(found))
     return mean > tolerance + SLACK and mean - min(0.0, tolerance) >= ONE_SIDED * error
 
 
 def refused(tried: Sequence[tuple[str, Losses]], tolerance: float) -> BundleError:
-    """The error for when no mix will do: it names the head that loses most."""
-    name, found = tried[-1]
-    over = beyond(found, tolerance)
-    head = max(over or found, key=lambda head: found[head].points)
-    said = (
-        f"head {head!r} loses {found[head].points:.2f} ± {found[head].error:.2f} points"
+    """The error if no mix passes: it names the head that loses most."""
+    name, head_losses = tried[-1]
+    over = beyond(head_losses, tolerance)
+    head = max(over or head_losses, key=lambda head: head_losses[head].points)
+    finding = (
+        f"head {head!r} loses {head_losses[head].points:.2f} ± {head_losses[head].error:.2f} points"
         if over
-        else f"the heads lose {mean_of(found):.2f} points on average"
+        else f"the heads lose {mean_of(head_losses):.2f} points on average"
     )
     return BundleError(
         "BX542",
-        f"{said} even with {name!r}; at most {tolerance:g} are allowed",
+        f"{finding} even with {name!r}, but at most {tolerance:g} are allowed",
         hint="export with --precision fp32 or auto, or raise --tolerance",
     )
 
@@ -253,21 +257,21 @@ def development(
 def measured(
     annotator: Annotator, tasks: Sequence[Task], documents: Mapping[str, Sequence[Document]]
 ) -> tuple[dict[str, Rows], dict[str, str]]:
-    """For each head that has documents the rows of its main figure on them, and what that figure is called; heads whose figure has no rows are left out."""
+    """For each head with documents, the rows of its main figure on them and the name of that figure; heads whose figure has no rows are left out."""
     rows: dict[str, Rows] = {}
     figures: dict[str, str] = {}
     for task in tasks:
         gold = documents.get(task.name)
         if gold:
-            main, found = _scored(task, gold, predict(annotator, task, gold))
-            if found is not None:
-                rows[task.name], figures[task.name] = found, main
+            main, head_rows = _scored(task, gold, predict(annotator, task, gold))
+            if head_rows is not None:
+                rows[task.name], figures[task.name] = head_rows, main
     return rows, figures
 
 
-def _scored(task: Task, gold: Sequence[Document], said: Sequence[Document]) -> tuple[str, Rows | None]:
-    found = task.evaluate(gold, said)
-    return found.main, found.rows
+def _scored(task: Task, gold: Sequence[Document], predicted: Sequence[Document]) -> tuple[str, Rows | None]:
+    evaluation = task.evaluate(gold, predicted)
+    return evaluation.main, evaluation.rows
 
 
 def _rounded(loss: HeadLoss) -> dict[str, float]:

@@ -1,18 +1,18 @@
-"""A run: the directory that a recipe leaves behind.
+"""A run: the folder in which a recipe is trained.
 
 RUN/
 ├── recipe.yaml          the recipe, fully expanded
 ├── begun.json           the recipe and the corpora's checksum that it was started with: it cannot be resumed with others
 ├── machine.json         what it was made on, and where its corpora were
-├── counts.json          examples, mentions dropped and why, leaks taken out
-├── journal.jsonl        one line an event: steps, scores, checkpoints, how it ended
+├── counts.json          examples, mentions dropped and why, leaks removed
+├── journal.jsonl        one event per line: steps, scores, checkpoints, how it ended
 ├── scores.json          development scores: of the last epoch, and, when it is done, of the best
 ├── predictions/         when it is done: the development documents of each task, as the best weights annotate them
 ├── model.safetensors    the best weights by development score
 ├── model.json           what the weights are: encoder configuration, heads and their labels
 ├── tokenizer.json
 ├── cache/               the examples, so that resuming is quick
-├── lock                 what a process that uses the folder holds a lock on
+├── lock                 locked by the process that uses the folder
 └── checkpoints/last/    everything needed to resume
 """
 
@@ -84,52 +84,52 @@ def _run(
     processes: Processes,
     report_every: float,
 ) -> loop.TrainingProgress:
-    begun = time.monotonic()
+    started = time.monotonic()
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
-    own = example_cache.key(recipe, directory)
+    cache_key = example_cache.key(recipe, directory)
     _refuse_changes(recipe, folder, directory)
-    built = _kept(recipe, folder, own)
+    built = _kept(recipe, folder, cache_key)
     fresh = built is None
     if built is None:
 
-        def told(message: str) -> None:
+        def report(message: str) -> None:
             journal({"event": "teacher", "message": message})
 
         built = build(
-            recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=told
+            recipe, directory=directory, outputs=folder.absolute().parent / teacher_outputs.FOLDER, listen=report
         )
     built.model.to(place)
     plan, teacher = distil.beside(recipe.distil, built.plan, built.model, built.tokenizer)
-    processes.say(0.0)  # nobody writes while another still reads
+    processes.say(0.0)  # no process writes while another still reads
     if processes.first and fresh:
         write_json(folder / run_folder.BEGUN, _begun(recipe, directory))
         corpora = str(directory.resolve()) if directory else None
         write_json(folder / run_folder.MACHINE, {**machine_of(built.model, processes), "corpora": corpora})
         describe(folder, built.model, built.tokenizer, built.specials, tasks=built.tasks, limit=built.limit)
-        counts = {name: dict(found) for name, found in built.counts.items()}
+        counts = {name: dict(task_counts) for name, task_counts in built.counts.items()}
         numbers: dict[str, Any] = {"examples": counts, "leaks": built.leaks.to_json() if built.leaks else None}
         if built.vocabulary:
             numbers["vocabulary"] = built.vocabulary
             journal({"event": "vocabulary", **built.vocabulary})
         write_json(folder / run_folder.COUNTS, numbers)
-        _keep(built, folder, own)
-        for name, found in built.surveys.items():
-            journal({"event": "data", "task": name, **found.to_json(), "text": str(found)})
+        _keep(built, folder, cache_key)
+        for name, survey in built.surveys.items():
+            journal({"event": "data", "task": name, **survey.to_json(), "text": str(survey)})
     journal(
         {
             "event": "examples",
             "number": len(built.examples),
             "tokens": sum(len(example.tokens) for example in built.examples),
-            "seconds": round(time.monotonic() - begun, 1),
+            "seconds": round(time.monotonic() - started, 1),
         }
     )
 
     def evaluate() -> float | None:
         if not built.development:
             return None
-        found = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1) if processes.first else 0.0
-        return processes.say(found)
+        score = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1) if processes.first else 0.0
+        return processes.say(score)
 
     run = loop.LoopInputs(
         folder,
@@ -154,22 +154,24 @@ def _run(
 
 
 def _begun(recipe: Recipe, directory: Path | None) -> dict[str, Any]:
-    begun = {"recipe": recipe.training(), "corpora": example_cache.corpora_checksum(recipe, directory)}
-    begun |= {"teachers": teachers.checksums(recipe)} if recipe.teacher else {}
-    return begun | ({"distil": distil.checksum(recipe.distil)} if recipe.distil else {})
+    started_with = {"recipe": recipe.training(), "corpora": example_cache.corpora_checksum(recipe, directory)}
+    started_with |= {"teachers": teachers.checksums(recipe)} if recipe.teacher else {}
+    return started_with | ({"distil": distil.checksum(recipe.distil)} if recipe.distil else {})
 
 
 def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> None:
-    """Refuse to resume with anything else than the run was started with: the weights would be those of neither."""
+    """Refuse to resume with anything other than what the run was started with: the weights would belong to neither."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return
     try:
-        begun = RunFolder(folder).begun
-        before, corpora = check(begun["recipe"], where=run_folder.BEGUN).training(), begun["corpora"]
+        started_with = RunFolder(folder).begun
+        before, corpora = check(started_with["recipe"], where=run_folder.BEGUN).training(), started_with["corpora"]
     except (KeyError, TypeError, ValueError, RecipeError):
         return
     changed = "its corpora" if corpora != example_cache.corpora_checksum(recipe, directory) else ""
-    if begun.get("teachers", {}) != teachers.checksums(recipe) or begun.get("distil") != distil.checksum(recipe.distil):
+    if started_with.get("teachers", {}) != teachers.checksums(recipe) or started_with.get("distil") != distil.checksum(
+        recipe.distil
+    ):
         changed = "its teachers"
     if before != recipe.training():
         changed = f"its recipe ({', '.join(differences(before, recipe.training()))})"
@@ -178,7 +180,7 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
 
 
 def changed_since_start(folder: Path, changed: str) -> TrainingError:
-    """The error of a run that would be resumed with something else than it was started with."""
+    """The error for resuming a run with something other than what it was started with."""
     return TrainingError(
         "BX405",
         f"cannot resume: {changed} changed since the run was started",
@@ -188,7 +190,7 @@ def changed_since_start(folder: Path, changed: str) -> TrainingError:
 
 
 def other_recipe(folder: Path) -> TrainingError:
-    """The error of a folder that another recipe was trained in."""
+    """The error for a folder that holds a run of another recipe."""
     return TrainingError(
         "BX405",
         "the folder already contains a run of another recipe",
@@ -202,31 +204,31 @@ def differences(left: Any, right: Any, place: str = "") -> list[str]:
     if not isinstance(left, dict) or not isinstance(right, dict):
         return [] if left == right else [place]
     return [
-        one
+        path
         for key in sorted({*left, *right})
-        for one in differences(left.get(key), right.get(key), f"{place} → {key}" if place else key)
+        for path in differences(left.get(key), right.get(key), f"{place} → {key}" if place else key)
     ]
 
 
-def _kept(recipe: Recipe, folder: Path, own: str) -> Built | None:
+def _kept(recipe: Recipe, folder: Path, cache_key: str) -> Built | None:
     """What the run needs to resume, from its own cache; None if it has none, or no checkpoint with the weights."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return None
-    found = example_cache.load(folder / "cache", own=own)
-    return restore(recipe, folder, found) if found is not None else None
+    cached = example_cache.load(folder / "cache", own=cache_key)
+    return restore(recipe, folder, cached) if cached is not None else None
 
 
-def _keep(built: Built, folder: Path, own: str) -> None:
+def _keep(built: Built, folder: Path, cache_key: str) -> None:
     """Keep the examples for resuming; on a full disk the run continues without them."""
     with suppress(OSError):
         example_cache.save(
-            folder / "cache", own=own, examples=built.examples, counts=built.counts, development=built.development
+            folder / "cache", own=cache_key, examples=built.examples, counts=built.counts, development=built.development
         )
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Use a folder alone."""
+    """Lock a folder for this process."""
     try:
         with locked(folder):
             yield
@@ -251,33 +253,33 @@ def directory_of(folder: Path) -> Path | None:
 
 
 def writes() -> bool:
-    """Whether this process is the one that writes and speaks: the only one, or the first that torchrun started."""
+    """Whether this process is the one that writes and reports: the only one, or the first that torchrun started."""
     return os.environ.get("RANK", "0") == "0"
 
 
 @contextmanager
 def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Processes) -> Iterator[None]:
-    """Hold the folder for this run alone, with its recipe in it. Errors in the corpora are raised before a folder is made."""
-    kept = folder / run_folder.RECIPE
+    """Lock the folder for this run, and write its recipe into it. Errors in the corpora are raised before a folder is made."""
+    recipe_file = folder / run_folder.RECIPE
     run_folder.refuse_other_kind(folder, "biomux train")
-    if kept.exists() and RunFolder(folder).recipe.training() != recipe.training():
+    if recipe_file.exists() and RunFolder(folder).recipe.training() != recipe.training():
         raise other_recipe(folder)
     check_corpora(recipe, directory)
     teachers.check_held_out(recipe)
-    distil.checksum(recipe.distil)  # refused if it is not there
+    distil.checksum(recipe.distil)  # refused if it does not exist
     if recipe.teacher is not None and recipe.teacher.text is not None:
         PlainText(recipe.teacher.text).check()
     if not processes.first:
         yield
         return
-    current = kept.exists() and RunFolder(folder).recipe == recipe
-    with owned(folder, kept, None if current else recipe.model_dump(mode="json")):
+    current = recipe_file.exists() and RunFolder(folder).recipe == recipe
+    with owned(folder, recipe_file, None if current else recipe.model_dump(mode="json")):
         yield
 
 
 @contextmanager
 def owned(folder: Path, kept: Path, recipe: dict[str, Any] | None) -> Iterator[None]:
-    """A folder for one process alone, made if it is not there; with a recipe to be `kept` in it, if one is given."""
+    """Lock a folder, made if it does not exist, for one process; a recipe, if given, is written to the file `kept`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -292,7 +294,7 @@ def owned(folder: Path, kept: Path, recipe: dict[str, Any] | None) -> Iterator[N
 
 
 def machine_of(model: Model, processes: Processes) -> dict[str, Any]:
-    """What a model is trained on."""
+    """The machine and packages that a model is trained with."""
     return {
         **machine.describe(also=("torch", "transformers")),
         "device": str(model.device),
@@ -305,44 +307,44 @@ def _predicted(built: Built, name: str) -> tuple[Evaluation, list[Document]]:
     """The scores of a task on its development documents, and the documents as the model annotates them."""
     task = next(task for task in built.tasks if task.name == name)
     gold = built.development[name]
-    found = predict(built.annotator(), task, gold)
-    return task.evaluate(gold, found), found
+    predicted = predict(built.annotator(), task, gold)
+    return task.evaluate(gold, predicted), predicted
 
 
 def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], None], *, epoch: int) -> float:
     """The main figure of every task on its development documents, and their mean."""
-    begun = time.monotonic()
-    told = {name: _predicted(built, name)[0] for name in built.development}
-    mean = _tell_scores(folder, told)
+    started = time.monotonic()
+    evaluations = {name: _predicted(built, name)[0] for name in built.development}
+    mean = _tell_scores(folder, evaluations)
     journal(
         {
             "event": "scores",
             "epoch": epoch,
             "mean": round(100 * mean, 2),
-            "scores": {name: round(100 * scores.value, 2) for name, scores in told.items()},
-            "seconds": round(time.monotonic() - begun, 1),
+            "scores": {name: round(100 * scores.value, 2) for name, scores in evaluations.items()},
+            "seconds": round(time.monotonic() - started, 1),
         }
     )
     return mean
 
 
 def _finish(built: Built, folder: Path) -> None:
-    """Score and keep what the best weights say about the development documents."""
+    """Score and keep the predictions of the best weights for the development documents."""
     if not built.development:
         return
     built.model.load_state_dict(load_file(folder / run_folder.WEIGHTS))
-    told = {}
+    evaluations = {}
     (folder / "predictions").mkdir(exist_ok=True)
     for name in built.development:
-        told[name], found = _predicted(built, name)
+        evaluations[name], predicted = _predicted(built, name)
         with target(folder / "predictions" / f"{name}.jsonl") as stream:
-            stream.writelines(map(jsonl.line, found))
-    _tell_scores(folder, told)
+            stream.writelines(map(jsonl.line, predicted))
+    _tell_scores(folder, evaluations)
 
 
-def _tell_scores(folder: Path, told: dict[str, Any]) -> float:
-    mean = float(sum(scores.value for scores in told.values()) / len(told))
-    tasks = {name: {"main": scores.main, **scores.figures} for name, scores in told.items()}
+def _tell_scores(folder: Path, evaluations: dict[str, Any]) -> float:
+    mean = float(sum(scores.value for scores in evaluations.values()) / len(evaluations))
+    tasks = {name: {"main": scores.main, **scores.figures} for name, scores in evaluations.items()}
     write_json(folder / run_folder.SCORES, {"mean": mean, "tasks": tasks})
     return mean
 
@@ -371,7 +373,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def journaled(
     folder: Path, listen: Callable[[dict[str, Any]], None], processes: Processes
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes the events of a run, and adds how it started and how it ended if that was early. Of several processes, only the first one writes."""
+    """A sink for the events of a run, which adds how it started and, if it ended early, how it ended. Of several processes, only the first one writes."""
     journal = _journal(folder, listen) if processes.first else lambda event: None  # noqa: ARG005
     journal({"event": "start", "resumed": checkpoint.find(folder / "checkpoints" / "last") is not None})
     try:
@@ -385,7 +387,7 @@ def journaled(
 
 
 def _journal(folder: Path, listen: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-    """Writes each event as a line of the journal, and passes it to `listen`."""
+    """Write each event as a line of the journal, and passes it to `listen`."""
 
     def write(event: dict[str, Any]) -> None:
         stamped = {"time": round(time.time(), 1), **event}

@@ -1,4 +1,4 @@
-"""A teacher inside the step: it reads the very batches that its student reads, where what is to be learned depends on what is hidden in them."""
+"""A teacher inside the step: it reads the same batches as its student, since what is learned depends on what is masked in them."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class StepTeacher:
     model: Model
 
     def features(self, batch: Batch, *, layers: bool, attention: bool) -> Features:
-        """What the teacher's encoder says about a batch, without gradients."""
+        """The features of the teacher's encoder for a batch, without gradients."""
         with torch.no_grad():
             return self.model.eval().features(batch, layers=layers, attention=attention)
 
     def logits(self, head: str, features: Features, rows: Tensor) -> Tensor:
-        """What the teacher's head says at these places."""
+        """The logits of the teacher's head at these rows."""
         with torch.no_grad():
             scores: Tensor = self.model.heads[head](features, rows)
             return scores
 
 
 def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[str, torch.nn.Linear]:
-    """A learned matrix for each loss between states of different widths; refused where layers or maps cannot be compared."""
-    made: dict[str, torch.nn.Linear] = {}
+    """A learned matrix for each loss between states of different widths; refused if layers or maps cannot be compared."""
+    matrices: dict[str, torch.nn.Linear] = {}
     if not plan.features:
-        return made
+        return matrices
     if teacher is None:
         raise TrainingError(
             "BX450", "losses between features need a teacher", where="distil", hint="name one in distil.teacher"
@@ -71,13 +71,13 @@ def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[s
         if loss.of == "attention" and ours.attention_heads != theirs.attention_heads:
             raise TrainingError(
                 "BX450",
-                f"attention maps of {ours.attention_heads} heads cannot be compared with maps of {theirs.attention_heads}",
+                f"cannot compare attention maps of {ours.attention_heads} heads with maps of {theirs.attention_heads}",
                 where="distil",
                 hint="give the student as many attention heads as its teacher has, or leave attention losses out",
             )
         if loss.of == "states" and ours.width != theirs.width:
-            made[objective.name] = torch.nn.Linear(ours.width, theirs.width, bias=False).to(model.device)
+            matrices[objective.name] = torch.nn.Linear(ours.width, theirs.width, bias=False).to(model.device)
     if any(FEATURE_OBJECTIVES[objective.loss].of == "attention" for objective in plan.features):
         ours.show_attention()
         theirs.show_attention()
-    return made
+    return matrices

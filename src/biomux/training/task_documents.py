@@ -1,4 +1,4 @@
-"""The documents of a recipe's tasks, each split of a corpus read once however often it is asked for."""
+"""The documents of a recipe's tasks, with each split of a corpus read only once."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ class Library:
 
     def training(self, name: str, task: TaskSettings) -> list[Document]:
         """The documents that a task is trained on: its splits, one after the other."""
-        found = [document for split in task.train for document in self.part(task, split)]
-        if not found:
+        documents = [document for split in task.train for document in self.part(task, split)]
+        if not documents:
             raise TrainingError(
                 "BX404",
                 f"{'+'.join(task.train)} of {', '.join(corpora_of(task))} has no documents",
                 where=f"tasks → {name}",
                 hint="choose another split or corpus; `biomux corpora stats` shows what they hold",
             )
-        return found
+        return documents
 
 
 def corpora_of(task: TaskSettings) -> tuple[str, ...]:
-    """The corpora that a task reads, as `corpora.load` takes them; the first one with the types that the task keeps of it."""
+    """The corpora that a task reads, as `corpora.load` takes them; the first one with the types that the task keeps."""
     types = None if task.also else task.types
     return (view.spec(task.corpus, types=types, rename=task.rename), *task.also)
 
 
 def spread(documents: list[Document], most: int | None) -> list[Document]:
-    """At most this number of documents, at equal distances.
+    """At most `most` documents, evenly spaced.
 
     >>> spread(list("abcdefghij"), 3)
     ['a', 'd', 'g']
@@ -88,5 +88,5 @@ def check(recipe: Recipe, directory: Path | None) -> None:
         place, first = wrong[0]
         raise type(first)(first.code, first.message, where=first.where or place, hint=first.hint)
     if wrong:
-        said = "; ".join(f"{place}: {error.message}" for place, error in wrong)
-        raise RecipeError("BX307", said, where=f"recipe {recipe.name!r}", hint=wrong[0][1].hint)
+        problems = "; ".join(f"{place}: {error.message}" for place, error in wrong)
+        raise RecipeError("BX307", problems, where=f"recipe {recipe.name!r}", hint=wrong[0][1].hint)

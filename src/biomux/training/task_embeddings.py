@@ -1,13 +1,13 @@
-"""A vector for each task and corpus, by what the task wants of the encoder: root-mean-square gradients (the diagonal of the Fisher information).
+"""A vector for each task and corpus, by what the task asks of the encoder: root-mean-square gradients (the diagonal of the Fisher information).
 
-For each of some training examples of a task the loss of its head is differentiated by the encoder's weights. The squares are averaged over
+For a sample of a task's training examples, the loss of its head is differentiated by the encoder's weights. The squares are averaged over
 examples, which is the diagonal of the empirical Fisher information; then over the inputs of each unit, which leaves one number for each unit of
-each layer; and the root is taken. Word vectors are left out, since vocabularies may differ. The vector has length 1.
+each layer; and the root is used. Word vectors are left out, since vocabularies may differ. The vector has length 1.
 
 Why this one: the mean of the encoder's states would be the same for all tasks on one corpus (paper D's four tasks), since it sees texts and no
-labels. Gradients see both: tasks are near where they pull at the same units. It needs no training beside what is there, and no second model.
+labels. Gradients see both: tasks are near if they pull at the same units. It needs no further training and no second model.
 
-Vectors can be compared between runs that began with the same encoder.
+Vectors can be compared between runs that started from the same encoder.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 METHOD = (
     "A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers, over {examples} training examples "
     "(the diagonal of the empirical Fisher information, averaged over each unit's inputs), scaled to length 1. The map shows the two "
-    "principal axes of the vectors: tasks that are near pull the encoder alike."
+    "principal axes of the vectors: tasks that are near pull the encoder the same way."
 )
 EXAMPLES = 100
-"""Training examples of each task."""
+"""How many training examples of each task are used."""
 
 
 class Vector(NamedTuple):
-    """The vector of a task of a run. `examples` is how many it was made of."""
+    """The vector of a task of a run. `examples` is the number it was computed from."""
 
     task: str
     kind: str
@@ -65,7 +65,7 @@ def of_run_tasks(
     """The vector of each task of a run, at the run's best weights."""
     run = RunFolder(folder)
     recipe, described, weights = run.recipe, run.description, run.weights
-    tasks = [restored(one) for one in described["tasks"]]
+    tasks = [restored(task_description) for task_description in described["tasks"]]
     tokenizer = Tokenizer.from_file(str(run.tokenizer))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -79,14 +79,14 @@ def of_run_tasks(
         if only is not None and task.name not in only:
             continue
         documents = spread(library.training(task.name, recipe.tasks[task.name]), 4 * examples)
-        found = make(task, documents, tokenizer, limit=int(described["limit"])).examples
-        made: list[Example] = spread(found, examples)  # type: ignore[arg-type,assignment]
-        if not made:
+        all_examples = make(task, documents, tokenizer, limit=int(described["limit"])).examples
+        sample: list[Example] = spread(all_examples, examples)  # type: ignore[arg-type,assignment]
+        if not sample:
             raise TrainingError(
                 "BX404", f"task {task.name!r} has no training examples", where=str(folder), hint="check its corpus"
             )
-        values = vector(model, task, made, specials)
-        yield Vector(task.name, task.kind, recipe.tasks[task.name].corpus, values, len(made))
+        values = vector(model, task, sample, specials)
+        yield Vector(task.name, task.kind, recipe.tasks[task.name].corpus, values, len(sample))
 
 
 def vector(model: Model, task: Task, examples: Sequence[Example], specials: Specials) -> NDArray[np.float64]:
@@ -96,7 +96,7 @@ def vector(model: Model, task: Task, examples: Sequence[Example], specials: Spec
         raise TrainingError("BX404", "cannot compare tasks: the encoder has no layers", hint="use another encoder")
     sums = [torch.zeros(len(weight), dtype=torch.float64) for _, weight in named]
     head: Any = model.heads[task.name]
-    # A head with a loss of its own (CRF) has no objective in the table.
+    # A head with its own loss (CRF) has no objective in the table.
     objective = None if hasattr(head, "loss") else OBJECTIVES[getattr(head, "objective", task.objective)]
     for number, example in enumerate(examples):
         part = collate([example], specials, seed=(0, number))

@@ -1,13 +1,13 @@
-"""What a teacher says about documents, kept on disk once for every student that learns from it.
+"""A teacher's outputs for documents, kept on disk once for every student that learns from it.
 
     PLACE/KEY/words.npy       words × 2: first and last character of each word, document by document
     PLACE/KEY/documents.npy   where each document's words begin
     PLACE/KEY/logits.npy      words × labels, half precision, read through the memory map
     PLACE/KEY/progress.json   how many documents are done
 
-A head that speaks about windows has a row for each question of a document in place of each word: for (number, 0), the mean over the windows that the
-question is read in. The key is a checksum of the teacher, its head and the documents, so another teacher or another text has a folder of its own. Work
-that is killed goes on with the first document that is not done; a process that needs what another is computing waits for it.
+A head that labels windows has one row per question of a document instead of per word: for (number, 0), the mean over the windows in which the
+question is read. The key is a checksum of the teacher, its head and the documents, so another teacher or another text has its own folder. Work
+that is killed resumes with the first document that is not done; a process that needs what another is computing waits for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FOLDER = ".teacher-outputs"
 """Where outputs are kept, beside the runs that use them."""
 TOGETHER = 200
-"""Documents that are read before what is known is written down."""
+"""How many documents are read before their outputs are written."""
 VERSION = 1
 
 
@@ -56,19 +56,19 @@ class WordOutputs:
     columns: tuple[int, ...] | None = None
 
     def at(self, document: str, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.float32]:
-        """The logits of the words at these characters; no number for words that the teacher does not have, or of a document that is not unique."""
+        """The logits of the words at these characters; NaN for words that the teacher does not have, or of a document that is not unique."""
         labels = self.logits.shape[1] if self.columns is None else len(self.columns)
-        found = np.full((len(starts), labels), np.nan, dtype=np.float32)
+        logits = np.full((len(starts), labels), np.nan, dtype=np.float32)
         place = self.places.get(document, -1)
         if place < 0 or not len(starts):
-            return found
+            return logits
         begin, end = int(self.starts[place]), int(self.starts[place + 1])
         words = self.words[begin:end]
         at = np.minimum(np.searchsorted(words[:, 0], starts), max(0, len(words) - 1))
         same = (words[at, 0] == starts) & (words[at, 1] == ends) if len(words) else np.zeros(len(starts), dtype=bool)
         rows = self.logits[begin + at[same]]
-        found[same] = rows if self.columns is None else rows[:, list(self.columns)]
-        return found
+        logits[same] = rows if self.columns is None else rows[:, list(self.columns)]
+        return logits
 
 
 def kept(
@@ -80,7 +80,7 @@ def kept(
     checksum: str,
     listen: Callable[[str], None],
 ) -> WordOutputs:
-    """What a teacher's head says about the documents: from disk, or computed and kept."""
+    """The outputs of a teacher's head for the documents: from disk, or computed and kept."""
     folder = place / _key(task, documents, checksum)
     with filling(
         folder,
@@ -99,10 +99,10 @@ def kept(
 def _fill(
     annotator: Annotator, task: Task, documents: Sequence[Document], folder: Path, listen: Callable[[str], None]
 ) -> None:
-    """Compute what is not there yet."""
+    """Compute what is missing."""
     done = _progress(folder)
     if done is None:
-        words = [_places(own, task.unit) for own in inputs_of(annotator, task, documents)]
+        words = [_places(document_inputs, task.unit) for document_inputs in inputs_of(annotator, task, documents)]
         starts = np.cumsum([0, *map(len, words)])
         size = int(starts[-1]) * len(task.labels) * 2
         listen(
@@ -119,72 +119,75 @@ def _fill(
     starts = np.load(folder / "documents.npy")
     logits = np.load(folder / "logits.npy", mmap_mode="r+")
     for begin in range(done, len(documents), TOGETHER):
-        some = documents[begin : begin + TOGETHER]
-        for number, rows in enumerate(_logits(annotator, task, some), start=begin):
+        chunk = documents[begin : begin + TOGETHER]
+        for number, rows in enumerate(_logits(annotator, task, chunk), start=begin):
             logits[starts[number] : starts[number + 1]] = rows
         logits.flush()
-        _note(folder, begin + len(some))
-        listen(f"{task.name}: {begin + len(some):,} of {len(documents):,} documents")
+        _note(folder, begin + len(chunk))
+        listen(f"{task.name}: {begin + len(chunk):,} of {len(documents):,} documents")
 
 
 def _logits(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[NDArray[np.float32]]:
-    """The logits of each document's words, in order; of every sentence, also of those in which the head finds nothing."""
+    """The logits of each document's words, in order; for every sentence, including those in which the head finds nothing."""
     inputs = list(inputs_of(annotator, task, documents))
-    rows = [one for own in inputs for one in own]
-    found: dict[int, NDArray[np.float32]] = {}
+    rows = [model_input for document_inputs in inputs for model_input in document_inputs]
+    logits_by_window: dict[int, NDArray[np.float32]] = {}
     batches = pack(rows, specials=annotator.specials, budget=annotator.budget, heads=frozenset({task.name}))
     with closing(parallel.run(annotator.session, batches)) as answered:
         for batch, outputs in answered:
             pieces = split(outputs[task.name], task.unit, batch)
-            found.update(zip(batch.windows.tolist(), pieces, strict=True))
+            logits_by_window.update(zip(batch.windows.tolist(), pieces, strict=True))
     place = 0
-    for own in inputs:
-        parts = [found[place + at] for at in range(len(own))]
-        place += len(own)
+    for document_inputs in inputs:
+        parts = [logits_by_window[place + at] for at in range(len(document_inputs))]
+        place += len(document_inputs)
         if task.unit == "window":
-            parts = [np.concatenate(part).mean(axis=0, keepdims=True) for part in _by_question(own, parts)]
+            parts = [np.concatenate(part).mean(axis=0, keepdims=True) for part in _by_question(document_inputs, parts)]
         else:
-            parts = [rows[_own(one)] for one, rows in zip(own, parts, strict=True)]
+            parts = [rows[_own(model_input)] for model_input, rows in zip(document_inputs, parts, strict=True)]
         yield np.concatenate(parts) if parts else np.zeros((0, len(task.labels)), np.float32)
 
 
-def _by_question(inputs: Sequence[ModelInput], found: Sequence[Any]) -> list[list[Any]]:
-    """What belongs to windows of the same question, together."""
+def _by_question(inputs: Sequence[ModelInput], values: Sequence[Any]) -> list[list[Any]]:
+    """Group values by the question of their windows."""
     together: dict[int, list[Any]] = {}
-    for one, part in zip(inputs, found, strict=True):
-        together.setdefault(one.number, []).append(part)
+    for model_input, part in zip(inputs, values, strict=True):
+        together.setdefault(model_input.number, []).append(part)
     return list(together.values())
 
 
 def inputs_of(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[list[ModelInput]]:
-    """What the teacher reads of each document."""
+    """The teacher's inputs for each document."""
     for document in documents:
         yield list(task.inputs(document, annotator.tokenizer, limit=annotator.limit, counts=Counter()))
 
 
 def _places(inputs: Sequence[ModelInput], unit: Unit) -> NDArray[np.int32]:
-    """The characters of the words that the inputs answer for; of windows, the numbers of their questions."""
+    """The characters of the words that the inputs label; for windows, the numbers of their questions."""
     if unit == "window":
-        numbers = dict.fromkeys(one.number for one in inputs)
+        numbers = dict.fromkeys(model_input.number for model_input in inputs)
         return np.array([(number, 0) for number in numbers], dtype=np.int32).reshape(-1, 2)
-    parts = [np.stack([one.tokens.starts, one.tokens.ends], axis=1)[_own(one)] for one in inputs]
+    parts = [
+        np.stack([model_input.tokens.starts, model_input.tokens.ends], axis=1)[_own(model_input)]
+        for model_input in inputs
+    ]
     return np.concatenate(parts).astype(np.int32) if parts else np.zeros((0, 2), np.int32)
 
 
-def _own(given: ModelInput) -> NDArray[np.bool_]:
-    """The words of an input that no other window of the same sentence answers for."""
-    starts = given.tokens.starts
-    own = np.ones(len(starts), dtype=bool) if given.cut is None else given.cut.own.copy()
-    if given.part is not None:
-        own &= (starts >= given.part[0]) & (starts < max(given.part[1], given.part[0] + 1))
-    return own
+def _own(model_input: ModelInput) -> NDArray[np.bool_]:
+    """The words of an input that no other window of the same sentence labels."""
+    starts = model_input.tokens.starts
+    labelled = np.ones(len(starts), dtype=bool) if model_input.cut is None else model_input.cut.own.copy()
+    if model_input.part is not None:
+        labelled &= (starts >= model_input.part[0]) & (starts < max(model_input.part[1], model_input.part[0] + 1))
+    return labelled
 
 
 def _key(task: Task, documents: Sequence[Document], checksum: str) -> str:
     digest = sha256(json.dumps([VERSION, checksum, task.name]).encode())
     for document in documents:
         cut: Any = [document.id, document.text, document.sentences]
-        if task.unit == "window":  # what is asked may depend on these too
+        if task.unit == "window":  # the question may depend on these too
             cut += [document.pair, document.passages, document.spans]
         digest.update(json.dumps(cut, default=str).encode())
     return digest.hexdigest()[:24]

@@ -1,7 +1,7 @@
-"""Teachers: runs or bundles whose heads say what a student learns beside its labels, or in place of them.
+"""Teachers: runs or bundles from whose heads a student learns besides its labels, or instead of them.
 
-A teacher may have another encoder and another vocabulary. What it says is kept on disk (`training.teacher_outputs`) and put beside the student's labels,
-word by word: a word of the student has the logits of the teacher's word at the same characters, and counts for nothing where there is none. Tasks that
+A teacher may have another encoder and another vocabulary. Its outputs are kept on disk (`training.teacher_outputs`) and put beside the student's labels,
+word by word: a word of the student has the logits of the teacher's word at the same characters, and is ignored if there is none. Tasks that
 label windows (sentences, texts, pairs of texts) have the logits of the same question.
 """
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from biomux.training.teacher_outputs import WordOutputs
 
 UNLABELLED = "@unlabelled"
-"""What examples of plain text are called in place of a task; no task can have this name."""
+"""The name of examples of plain text in place of a task's; no task can have it."""
 Held = frozenset[tuple[str, str]]
-"""Parts of corpora, as (corpus, split), that a model has not learned from."""
+"""Parts of corpora, as (corpus, split), that a model was not trained on."""
 
 
 @dataclass(frozen=True)
 class Teacher:
-    """A model that teaches, and the checksum of what it is."""
+    """A model that teaches, and its checksum."""
 
     folder: Path
     annotator: Annotator
@@ -53,28 +53,28 @@ class Teacher:
 
 
 def with_teacher(plan: Plan, settings: TeacherSettings, tasks: Sequence[Task]) -> Plan:
-    """The plan in which the tasks that are taught have both losses, each with its weight; a loss of no weight is left out."""
+    """The plan in which the tasks that are taught have both losses, each with its weight; a loss with weight 0 is left out."""
     options: dict[str, object] = {} if settings.loss == "logit-mse" else {"temperature": settings.temperature}
     if settings.loss == "kl-divergence":
         options["direction"] = settings.direction
     chosen = {task.name for task in pupils(settings, tasks)}
-    made: list[Objective] = []
-    for one in plan.objectives:
-        if one.head not in chosen:
-            made.append(one)
+    objectives: list[Objective] = []
+    for label_objective in plan.objectives:
+        if label_objective.head not in chosen:
+            objectives.append(label_objective)
             continue
         share = settings.label_weight
-        both = (
-            replace(one, weight=share * one.weight),
-            Objective(settings.loss, one.head, (1 - share) * one.weight, "teacher", options),
+        pair = (
+            replace(label_objective, weight=share * label_objective.weight),
+            Objective(settings.loss, label_objective.head, (1 - share) * label_objective.weight, "teacher", options),
         )
-        made += [objective for objective in both if objective.weight > 0]
+        objectives += [objective for objective in pair if objective.weight > 0]
     beside = {} if settings.text is None else {UNLABELLED: settings.text.share}
-    return replace(plan, objectives=tuple(made), draw=replace(plan.draw, beside=beside))
+    return replace(plan, objectives=tuple(objectives), draw=replace(plan.draw, beside=beside))
 
 
 def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks that are taught; refused where one is named that is not there, or of which a teacher's answers cannot be kept."""
+    """The tasks that are taught; refused if a named one does not exist, or if a teacher's outputs for it cannot be stored."""
     names = [task.name for task in tasks]
     for name in (*(settings.only or ()), *settings.heads):
         if name not in names:
@@ -86,7 +86,7 @@ def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
         if task.unit not in ("word", "window"):
             raise TrainingError(
                 "BX452",
-                f"task {task.name!r} cannot be taught by a teacher on disk: only tasks that label words, sentences or texts can",
+                f"cannot teach task {task.name!r}: teacher.models can only teach tasks that label words, sentences or texts",
                 where="teacher → only",
                 hint="name the tasks that are taught in teacher.only",
             )
@@ -101,7 +101,7 @@ def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
 
 
 def folder_of(path: str) -> Path:
-    """The folder of a run or bundle. A bundle may be named as everywhere: "default", or the run that added a head to it."""
+    """The folder of a run or bundle. A bundle may be named as usual: "default", or the run that added a head to it."""
     try:
         return find(path)
     except BundleError:
@@ -118,7 +118,7 @@ def load(path: str) -> Teacher:
 
 
 def checksum(folder: Path) -> str:
-    """A checksum of all that decides what a model says: its weights, or its graph, its tokenizer and its description."""
+    """A checksum of everything that decides a model's outputs: its weights, or its graph, its tokenizer and its description."""
     digest = sha256()
     names = (
         ("manifest.json",)
@@ -141,12 +141,12 @@ def checksum(folder: Path) -> str:
 
 
 def checksums(recipe: Recipe) -> dict[str, str]:
-    """The checksum of each teacher of a recipe, by the name that the recipe gives it."""
+    """The checksum of each teacher of a recipe, by its name in the recipe."""
     return {} if recipe.teacher is None else {path: checksum(folder_of(path)) for path in recipe.teacher.models}
 
 
 def check_held_out(recipe: Recipe) -> None:
-    """Refuse a teacher that may have learned from text that its student is chosen by or scored on; a mere encoder has learned no labels."""
+    """Refuse a teacher that may have been trained on text that its student is selected or scored on; a mere encoder has not learned labels."""
     if recipe.distil is not None and RunFolder(Path(recipe.distil.teacher)).exists:
         _check_run(recipe, recipe.distil.teacher)
     for path in () if recipe.teacher is None else recipe.teacher.models:
@@ -160,36 +160,36 @@ def _check_bundle(recipe: Recipe, path: str) -> None:
     if not (folder_of(path) / "manifest.json").is_file():
         raise TrainingError(
             "BX452",
-            "there is no run or bundle to learn from",
+            "no run or bundle found to learn from",
             where=path,
             hint="name the folder of a finished run or of a bundle in teacher.models",
         )
     if recipe.teacher is None or not recipe.teacher.unchecked:
         raise TrainingError(
             "BX451",
-            "a bundle does not say which text it was trained without",
+            "a bundle does not record which text was held out of its training",
             where=path,
-            hint="name the run that it was exported from; or set teacher.unchecked to true if you know that it left out what this recipe holds out",
+            hint="name the run that it was exported from; or set teacher.unchecked to true if you know that it held out what this recipe holds out",
         )
 
 
 def _check_run(recipe: Recipe, path: str) -> None:
-    wanted = held_out(recipe)
-    missing = sorted(f"{corpus} {split}" for corpus, split in wanted - held_out(RunFolder(Path(path)).recipe))
+    needed = held_out(recipe)
+    missing = sorted(f"{corpus} {split}" for corpus, split in needed - held_out(RunFolder(Path(path)).recipe))
     if missing:
-        some = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
-        corpora = ", ".join(sorted({corpus for corpus, _ in wanted}))
+        listed = ", ".join(missing[:4]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
+        corpora = ", ".join(sorted({corpus for corpus, _ in needed}))
         raise TrainingError(
             "BX451",
-            f"this teacher did not hold out {some}",
+            f"this teacher did not hold out {listed}",
             where=path,
             hint=f"train it with leaks: filter and hold_out: [{corpora}]",
         )
 
 
 def held_out(recipe: Recipe) -> Held:
-    """The development and test parts whose text a recipe keeps out of training, wherever it stands."""
-    own = {
+    """The development and test parts whose text a recipe keeps out of training, in whatever corpus it occurs."""
+    own_parts = {
         (name.partition("[")[0], split)
         for task in recipe.tasks.values()
         for name in corpora_of(task)
@@ -197,9 +197,11 @@ def held_out(recipe: Recipe) -> Held:
         if split not in task.train
     }
     if recipe.leaks == "filter":
-        return frozenset(own | {(corpus, part) for corpus in recipe.hold_out for part in recipe.hold_out_parts})
-    # Without the filter a part may stand in another corpus that is trained on.
-    return frozenset(own if len({name for task in recipe.tasks.values() for name in corpora_of(task)}) == 1 else ())
+        return frozenset(own_parts | {(corpus, part) for corpus in recipe.hold_out for part in recipe.hold_out_parts})
+    # Without the filter, text of a part may occur in another corpus that is trained on.
+    return frozenset(
+        own_parts if len({name for task in recipe.tasks.values() for name in corpora_of(task)}) == 1 else ()
+    )
 
 
 def teach(
@@ -211,14 +213,14 @@ def teach(
     place: Path,
     listen: Callable[[str], None],
 ) -> tuple[list[Example], dict[str, Counter[str]]]:
-    """The examples with what the teachers say about their words, and what was counted for each task."""
+    """The examples with the teachers' outputs for their words, and the counts of each task."""
     settings = recipe.teacher
     if settings is None or settings.label_weight == 1:
         return list(examples), {}
     chosen = {task.name: documents[task.name] for task in pupils(settings, tasks)}
-    found = answers(settings, tasks, chosen, place=place, listen=listen)
-    counts: dict[str, Counter[str]] = {name: Counter() for name in found}
-    return [_taught(example, found, counts) for example in examples], counts
+    outputs = answers(settings, tasks, chosen, place=place, listen=listen)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in outputs}
+    return [_taught(example, outputs, counts) for example in examples], counts
 
 
 def answers(
@@ -229,8 +231,8 @@ def answers(
     place: Path,
     listen: Callable[[str], None],
 ) -> dict[str, list[WordOutputs]]:
-    """What each teacher says for these tasks about the documents of each, in the order of the task's labels."""
-    found: dict[str, list[WordOutputs]] = {name: [] for name in documents}
+    """Each teacher's outputs for the documents of these tasks, in the order of the task's labels."""
+    outputs_by_task: dict[str, list[WordOutputs]] = {name: [] for name in documents}
     for path in settings.models:
         teacher = load(path)
         for task in tasks:
@@ -240,42 +242,44 @@ def answers(
             outputs = teacher_outputs.kept(
                 teacher.annotator, head, documents[task.name], place=place, checksum=teacher.checksum, listen=listen
             )
-            found[task.name].append(replace(outputs, columns=columns))
-    return found
+            outputs_by_task[task.name].append(replace(outputs, columns=columns))
+    return outputs_by_task
 
 
 def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...]]:
-    """The teacher's task of that name, and its labels' places in the order of the student's."""
-    known: dict[str, Task] = {one.name: one for one in (*teacher.annotator.tasks, *teacher.annotator.asking)}
-    head = known.get(name)
+    """The teacher's task of that name, and the positions of the student's labels among its own."""
+    teacher_heads: dict[str, Task] = {
+        head_task.name: head_task for head_task in (*teacher.annotator.tasks, *teacher.annotator.asking)
+    }
+    head = teacher_heads.get(name)
     if head is None:
         raise TrainingError(
             "BX452",
             f"this teacher has no head {name!r}",
             where=str(teacher.folder),
-            hint=f"say which of its heads teaches {task.name!r} in teacher.heads; {did_you_mean(name, known)}",
+            hint=f"say which of its heads teaches {task.name!r} in teacher.heads; {did_you_mean(name, teacher_heads)}",
         )
     if isinstance(head, Chained):
         raise TrainingError(
             "BX452",
-            f"head {name!r} of this teacher is a conditional random field: its logits for single words are not what it answers",
+            f"head {name!r} of this teacher is a conditional random field: its logits for single words are not its answers",
             where=str(teacher.folder),
-            hint="take a teacher with a linear, two-layer or BiLSTM head",
+            hint="use a teacher with a linear, two-layer or BiLSTM head",
         )
     if set(head.labels) != set(task.labels):
         ours, theirs = (
-            ", ".join(sorted(set(one.labels) - set(two.labels))) for one, two in ((task, head), (head, task))
+            ", ".join(sorted(set(first.labels) - set(second.labels))) for first, second in ((task, head), (head, task))
         )
         raise TrainingError(
             "BX452",
-            f"head {name!r} of this teacher has other labels than {task.name!r}: without {ours or 'nothing'}, with {theirs or 'nothing'} more",
+            f"head {name!r} of this teacher has other labels than {task.name!r}: missing {ours or 'none'}, additional {theirs or 'none'}",
             where=str(teacher.folder),
             hint="train both on the same types with the same scheme",
         )
     if head.unit != task.unit or (task.unit == "window" and not _asks_the_same(head, task)):
         raise TrainingError(
             "BX452",
-            f"head {name!r} of this teacher is asked about other parts of a text than {task.name!r}",
+            f"head {name!r} of this teacher labels other parts of a text than {task.name!r}",
             where=str(teacher.folder),
             hint="give both tasks the same kind and the same settings",
         )
@@ -283,7 +287,7 @@ def _head(teacher: Teacher, task: Task, name: str) -> tuple[Task, tuple[int, ...
 
 
 def _asks_the_same(head: Task, task: Task) -> bool:
-    """Whether questions of both have the same numbers, whatever the tokenizer."""
+    """Whether the questions of both have the same numbers, whatever the tokenizer."""
     ours, theirs = getattr(task, "reads", None), getattr(head, "reads", None)
     if ours is not None or theirs is not None:
         return bool(ours == theirs)
@@ -291,7 +295,7 @@ def _asks_the_same(head: Task, task: Task) -> bool:
 
 
 def _settings(task: Task) -> dict[str, Any]:
-    """The settings of a task, but for its name and the order of its labels."""
+    """The settings of a task, except its name and the order of its labels."""
     settings: dict[str, Any] = asdict(task)  # type: ignore[call-overload]
     return {"kind": task.kind} | {
         name: sorted(value) if name == "types" else value for name, value in settings.items() if name != "name"
@@ -299,36 +303,36 @@ def _settings(task: Task) -> dict[str, Any]:
 
 
 def _taught(
-    example: Example, found: Mapping[str, Sequence[WordOutputs]], counts: Mapping[str, Counter[str]]
+    example: Example, outputs: Mapping[str, Sequence[WordOutputs]], counts: Mapping[str, Counter[str]]
 ) -> Example:
-    """An example with the mean of what the teachers say for each of its heads; no number where one of them has no such word."""
-    made: dict[str, Labels] = {}
+    """An example with the mean of the teachers' outputs for each of its heads; NaN if one of them has no such word."""
+    teacher_labels: dict[str, Labels] = {}
     for head, labels in example.labels.items():
-        if not found.get(head):
+        if not outputs.get(head):
             continue
-        mean = said(example, labels, found[head])
+        mean = said(example, labels, outputs[head])
         alone = int(np.isnan(mean[:, 0]).sum())
-        what = "words" if labels.unit in ("word", "token") else "readings"
-        counts[head][f"{what} that a teacher answers for"] += len(mean) - alone
-        counts[head][f"{what} without a partner in a teacher's"] += alone
-        made[taught(head)] = spelt(mean, labels, example)
-    return replace(example, labels={**example.labels, **made}) if made else example
+        noun = "words" if labels.unit in ("word", "token") else "readings"
+        counts[head][f"{noun} that a teacher answers for"] += len(mean) - alone
+        counts[head][f"{noun} without a partner in a teacher's"] += alone
+        teacher_labels[taught(head)] = spelt(mean, labels, example)
+    return replace(example, labels={**example.labels, **teacher_labels}) if teacher_labels else example
 
 
 def said(example: Example, labels: Labels, outputs: Sequence[WordOutputs]) -> NDArray[np.float32]:
-    """The mean of the teachers' logits for each word of an example, or for the question that it is."""
+    """The mean of the teachers' logits for each word of an example, or for its question."""
     document, number = example.source
     starts, ends = example.tokens.starts, example.tokens.ends
     if labels.unit == "window":
         starts, ends = np.array([number], dtype=np.int32), np.zeros(1, dtype=np.int32)
-    mean: NDArray[np.float32] = np.stack([one.at(document, starts, ends) for one in outputs]).mean(
+    mean: NDArray[np.float32] = np.stack([output.at(document, starts, ends) for output in outputs]).mean(
         axis=0, dtype=np.float32
     )
     return mean
 
 
 def spelt(logits: NDArray[np.float32], labels: Labels, example: Example) -> Labels:
-    """The logits of words as those of what the head learns: its words, all tokens of each, or the window. What is only context counts for nothing."""
+    """The logits of words as targets of the head: its words, all tokens of each, or the window. Context is masked."""
     if labels.unit == "window":
         return Labels("window", logits)
     if labels.unit == "token":

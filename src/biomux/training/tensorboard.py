@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def writer(folder: Path) -> Callable[[dict[str, Any]], None]:
-    """Takes the events of a run's journal and writes RUN/tensorboard, from the first event on: before it the run may yet be refused."""
+    """Takes the events of a run's journal and writes RUN/tensorboard, from the first event on: before that, the run may still be refused."""
     target: Any = None
     step = 0
 

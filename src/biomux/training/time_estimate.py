@@ -1,4 +1,4 @@
-"""How long a recipe would take on this machine: measured on a few of its own batches, and not guessed."""
+"""How long a recipe would take on this machine: measured on a few of its own batches, not guessed."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
     for example in built.examples:
         number, tokens = sizes.get(example.task, (0, 0))
         sizes[example.task] = number + 1, tokens + len(example.tokens)
-    moving = [one for one in built.model.parameters() if one.requires_grad]
+    moving = [parameter for parameter in built.model.parameters() if parameter.requires_grad]
     speed = measured / max(seconds, 1e-9)
     return Estimate(
         counts=built.counts,
         sizes=sizes,
         leaks=built.leaks,
         epochs=per_epoch,
-        parameters=sum(one.numel() for one in built.model.parameters()),
-        moving=sum(one.numel() for one in moving),
+        parameters=sum(parameter.numel() for parameter in built.model.parameters()),
+        moving=sum(parameter.numel() for parameter in moving),
         development=sum(map(len, built.development.values())),
         measured=measured,
         speed=speed,
@@ -95,16 +95,16 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
 
 
 def _epochs(run: loop.LoopInputs, lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Steps and tokens of each epoch, the last one as far as it goes."""
-    found: list[tuple[int, int]] = []
-    left = run.settings.steps
-    while left > 0 if left is not None else len(found) < run.settings.epochs:
-        batches = loop.layout(run, len(found))
-        batches = batches if left is None else batches[: left * run.settings.accumulate]
+    """Steps and tokens of each epoch, the last one possibly cut short."""
+    epochs: list[tuple[int, int]] = []
+    steps_left = run.settings.steps
+    while steps_left > 0 if steps_left is not None else len(epochs) < run.settings.epochs:
+        batches = loop.layout(run, len(epochs))
+        batches = batches if steps_left is None else batches[: steps_left * run.settings.accumulate]
         steps = -(-len(batches) // run.settings.accumulate)
-        found.append((steps, sum(lengths[index] for batch in batches for index in batch)))
-        left = None if left is None else left - steps
-    return found
+        epochs.append((steps, sum(lengths[index] for batch in batches for index in batch)))
+        steps_left = None if steps_left is None else steps_left - steps
+    return epochs
 
 
 def _steps(run: loop.LoopInputs, batches: Sequence[Sequence[int]], measure: float) -> tuple[int, float]:
@@ -116,22 +116,22 @@ def _steps(run: loop.LoopInputs, batches: Sequence[Sequence[int]], measure: floa
     loop.step(run, step_optimizers, steps[0])
     tokens, seconds = 0, 0.0
     for chosen in steps:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         tokens += loop.step(run, step_optimizers, chosen)[1]
-        seconds += time.perf_counter() - begun
+        seconds += time.perf_counter() - started
         if seconds >= measure:
             break
     return tokens, seconds
 
 
 def _scoring(built: Built) -> float:
-    """Seconds that scoring the development documents once takes."""
+    """Seconds to score the development documents once."""
     total = 0.0
     annotator = built.annotator()
     tasks = {task.name: task for task in built.tasks}
     for name, documents in built.development.items():
-        some = documents[:SCORED]
-        begun = time.perf_counter()
-        predict(annotator, tasks[name], some)
-        total += (time.perf_counter() - begun) * len(documents) / max(len(some), 1)
+        sample = documents[:SCORED]
+        started = time.perf_counter()
+        predict(annotator, tasks[name], sample)
+        total += (time.perf_counter() - started) * len(documents) / max(len(sample), 1)
     return total

@@ -1,10 +1,10 @@
-"""The tokens of a text on disk, once for all runs that read it with the same vocabulary; they are read through the memory map.
+"""The tokens of a text on disk, made once for all runs that read it with the same vocabulary, and read by memory map.
 
     PLACE/KEY/train.tokens      the tokens of all documents, one after the other, a separator after each
-    PLACE/KEY/held-out.tokens   those of the documents that are held out
+    PLACE/KEY/held-out.tokens   those of the held-out documents
     PLACE/KEY/about.json        how many documents and tokens there are; written last
 
-A token is a number of two bytes, or of four where the vocabulary is larger; its highest bit says that a word begins with it. The key is a checksum of the text, the
+A token is a number of two bytes, or of four if the vocabulary is larger; its highest bit says that a word begins with it. The key is a checksum of the text, the
 vocabulary and what is held out. A window is as many tokens as an encoder reads at once: windows do not overlap, and only the last one is shorter.
 """
 
@@ -41,18 +41,18 @@ FOLDER = ".text-tokens"
 """Where tokens are kept, beside the runs that read them."""
 VERSION = 1
 AT_ONCE = 1_000_000
-"""Characters that are split into tokens together."""
+"""How many characters are split into tokens at a time."""
 LONGEST = 100_000
-"""Characters of a document that are split as one; a longer one is cut at a blank."""
+"""Maximum length of a text to split in one piece; a longer one is cut at a blank."""
 SHARD = 65_536
-"""Windows that are shuffled together: an epoch goes through shard after shard, and each is read once."""
+"""How many windows are shuffled together: an epoch reads shard after shard, each once."""
 SMALL = 1 << 15
 """The largest vocabulary that fits into two bytes together with the extra bit."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is kept of a text."""
+    """The numbers of documents and tokens of a text."""
 
     documents: int
     tokens: int
@@ -78,7 +78,7 @@ class TokenFile:
 
 
 class Windows(Sequence[Example]):
-    """The windows of a file as examples for the head `task`, each made when it is looked at."""
+    """The windows of a file as examples for the head `task`, each made on access."""
 
     def __init__(self, file: TokenFile, *, limit: int, task: str, masking: Masking) -> None:
         self._file, self._limit, self._task, self._masking = file, limit, task, masking
@@ -92,7 +92,7 @@ class Windows(Sequence[Example]):
     def __getitem__(self, place: slice) -> list[Example]: ...
     def __getitem__(self, place: int | slice) -> Example | list[Example]:
         if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
+            return [self[index] for index in range(*place.indices(len(self)))]
         if not -len(self) <= place < len(self):
             raise IndexError(place)
         read = ModelInput(self._file.window(place % len(self), self._limit))
@@ -100,12 +100,12 @@ class Windows(Sequence[Example]):
 
 
 class ShuffledBatches(Sequence[list[int]]):
-    """The batches of an epoch: shards in an order that the seed decides, the windows of each shuffled. Only the shard that is looked at is in memory."""
+    """The batches of an epoch: shards in an order decided by the seed, the windows of each shuffled. Only the current shard is in memory."""
 
     def __init__(self, windows: int, *, rows: int, seed: int, epoch: int, shard: int = SHARD) -> None:
         self._windows, self._rows, self._shard, self._seed = windows, rows, shard, [seed, epoch]
         self._order = np.random.default_rng(self._seed).permutation(-(-windows // shard))
-        sizes = [self._size(int(one)) for one in self._order]
+        sizes = [self._size(int(shard_number)) for shard_number in self._order]
         self._ends = np.cumsum([-(-size // rows) for size in sizes])
         self._open: tuple[int, NDArray[np.int64]] = (-1, np.zeros(0, dtype=np.int64))
 
@@ -121,7 +121,7 @@ class ShuffledBatches(Sequence[list[int]]):
     def __getitem__(self, place: slice) -> list[list[int]]: ...
     def __getitem__(self, place: int | slice) -> list[int] | list[list[int]]:
         if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
+            return [self[index] for index in range(*place.indices(len(self)))]
         if not -len(self) <= place < len(self):
             raise IndexError(place)
         place %= len(self)
@@ -145,9 +145,9 @@ def kept(
     listen: Callable[[str], None],
 ) -> tuple[TokenFile, TokenFile, About]:
     """The tokens to train on and those held out: from disk, or made and kept."""
-    held = text.held_out
-    key = [VERSION, checksum, tokenizer.to_str(), separator, held if isinstance(held, float) else "files"]
-    name = sha256(json.dumps([*key, seed if isinstance(held, float) and held else 0]).encode()).hexdigest()[:24]
+    held_out = text.held_out
+    key = [VERSION, checksum, tokenizer.to_str(), separator, held_out if isinstance(held_out, float) else "files"]
+    name = sha256(json.dumps([*key, seed if isinstance(held_out, float) and held_out else 0]).encode()).hexdigest()[:24]
     folder = place / name
     about = _about(folder)
     if about is None:
@@ -166,7 +166,7 @@ def kept(
 
 
 def _check(text: PlainText, about: About) -> None:
-    """Refuse text that has nothing to learn from, or nothing to score although some should be held out."""
+    """Refuse text without anything to train on, or without anything to score although some should be held out."""
     if not about.tokens:
         raise TrainingError(
             "BX550", "the text has no words to train on", where="text → files", hint="check the files and text.format"
@@ -190,8 +190,8 @@ def _write(
     listen: Callable[[str], None],
 ) -> About:
     small = tokenizer.get_vocab_size() <= SMALL
-    some, stored, total = text.sample(on_hint=listen)
-    ratio = sum(len(one) for one in _split(tokenizer, some, separator, small)) / stored
+    sample, stored, total = text.sample(on_hint=listen)
+    ratio = sum(len(row) for row in _split(tokenizer, sample, separator, small)) / stored
     size = ratio * total * (2 if small else 4)
     listen(f"splitting {_bytes(total)} of files into tokens: about {_bytes(size)} in {folder}")
     documents = [0, 0]
@@ -199,18 +199,18 @@ def _write(
     empty = 0
     with (
         whole_file(folder / "train.tokens") as train,
-        whole_file(folder / "held-out.tokens") as held,
+        whole_file(folder / "held-out.tokens") as held_out_file,
         train.open("wb") as ours,
-        held.open("wb") as theirs,
+        held_out_file.open("wb") as theirs,
     ):
         streams: tuple[BinaryIO, BinaryIO] = (ours, theirs)
         for group, always in ((text.documents(), False), (text.held_out_documents(), True)):
             for chunk in _chunks(group):
-                for one, row in zip(chunk, _split(tokenizer, chunk, separator, small), strict=True):
+                for document, row in zip(chunk, _split(tokenizer, chunk, separator, small), strict=True):
                     if len(row) <= 1:
                         empty += 1
                         continue
-                    side = int(always or text.is_held_out(one, seed))
+                    side = int(always or text.is_held_out(document, seed))
                     streams[side].write(row.tobytes())
                     documents[side] += 1
                     tokens[side] += len(row)
@@ -222,22 +222,22 @@ def _write(
 
 
 def _split(tokenizer: Tokenizer, texts: Sequence[str], separator: int, small: bool) -> Iterator[NDArray[Any]]:
-    """Each text's tokens as they are written, with the separator at the end; it alone for a text without words."""
+    """Each text's tokens as they are written, with the separator at the end; only the separator for a text without words."""
     kind: type[np.unsignedinteger[Any]] = np.uint16 if small else np.uint32
     top = 15 if small else 31
     parts = [list(_cut(SPACES.sub(" ", text))) for text in texts]
     begins = _beginnings(tokenizer)
     split = tokenizer.encode_batch if begins is None else tokenizer.encode_batch_fast
-    encodings = iter(split([one for some in parts for one in some], add_special_tokens=False))
-    for some in parts:
+    encodings = iter(split([text_part for text_parts in parts for text_part in text_parts], add_special_tokens=False))
+    for text_parts in parts:
         rows = []
-        for _ in some:
-            found = next(encodings)
-            ids = np.array(found.ids, dtype=np.uint32)
+        for _ in text_parts:
+            encoding = next(encodings)
+            ids = np.array(encoding.ids, dtype=np.uint32)
             if begins is not None:
                 first = begins[ids]
             else:
-                words = np.array(found.word_ids, dtype=np.int64)
+                words = np.array(encoding.word_ids, dtype=np.int64)
                 first = np.ones(len(ids), dtype=np.uint32)
                 first[1:] = words[1:] != words[:-1]
             rows.append(ids | (first << top))
@@ -245,14 +245,14 @@ def _split(tokenizer: Tokenizer, texts: Sequence[str], separator: int, small: bo
 
 
 def _beginnings(tokenizer: Tokenizer) -> NDArray[np.uint32] | None:
-    """For each token of a WordPiece vocabulary, whether a word begins with it; None for others, for which only the tokenizer itself knows, more slowly."""
+    """For each token of a WordPiece vocabulary, whether a word begins with it; None for others, for which the tokenizer itself must tell, more slowly."""
     if not isinstance(tokenizer.model, models.WordPiece):
         return None
     return np.array([not token.startswith("##") for token in in_order(tokenizer)], dtype=np.uint32)
 
 
 def _cut(text: str) -> Iterator[str]:
-    """A text in parts that are not too long, cut where a blank is if there is one."""
+    """A text in parts that are not too long, cut at a blank if there is one."""
     begin = 0
     while len(text) - begin > LONGEST:
         end = text.rfind(" ", begin, begin + LONGEST) + 1 or begin + LONGEST
@@ -275,7 +275,7 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _about(folder: Path) -> About | None:
-    """What a folder holds; None if that is not whole."""
+    """What a folder holds; None if it is incomplete."""
     try:
         about = About(**json.loads((folder / "about.json").read_text()))
         width = 2 if about.small else 4
@@ -287,7 +287,7 @@ def _about(folder: Path) -> About | None:
 
 def _mapped(path: Path, about: About) -> TokenFile:
     kind = np.uint16 if about.small else np.uint32
-    if not path.stat().st_size:  # nothing cannot be mapped
+    if not path.stat().st_size:  # an empty file cannot be mapped
         return TokenFile(np.zeros(0, dtype=kind))
     return TokenFile(np.memmap(path, dtype=kind, mode="r"))
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """A run in its folder. `corpora` is the corpora directory that it was trained with, where one was named."""
+    """A run in its folder. `corpora` is the corpora directory that it was trained with, if one was named."""
 
     path: Path
     corpora: Path | None = None
@@ -51,7 +51,7 @@ class TrainedRun:
         return RunFolder(self.path).scores
 
     def load(self, *, threads: int | None = None) -> Tagger:
-        """The tagger of the best weights, with torch behind it."""
+        """The tagger of the best weights, running on torch."""
         from biomux import load
 
         return load(self.path, threads=threads)
@@ -61,21 +61,21 @@ class TrainedRun:
         recipe = self.recipe
         library = Library(self.corpora, recipe.documents)
         annotator = self.load()
-        found: dict[str, Evaluation] = {}
+        evaluations: dict[str, Evaluation] = {}
         for described in RunFolder(self.path).description["tasks"]:
             task = restored(described)
             part = recipe.tasks[task.name]
             if split in library.splits(part):
                 gold = library.part(part, split)[:limit]
-                found[task.name] = task.evaluate(gold, predict(annotator, task, gold))
-        if not found:
+                evaluations[task.name] = task.evaluate(gold, predict(annotator, task, gold))
+        if not evaluations:
             raise TrainingError(
                 "BX404",
                 f"no corpus of the run has a split {split!r}",
                 where=str(self.path),
                 hint="score another split: devel, or one that the data have",
             )
-        return found
+        return evaluations
 
     def export(
         self, bundle: str | Path, *, precision: Literal["int8", "fp32", "auto"] = "auto", **options: Any
@@ -107,23 +107,23 @@ def train(
 
 
 def described(recipe: str | Path | Recipe, *, settings: Sequence[str] = ()) -> Recipe:
-    """The recipe that is meant. Data in its place get the one that `biomux init` would write."""
+    """The recipe that an argument means. Data instead of a recipe get the one that `biomux init` would write."""
     if not isinstance(recipe, str | Path):
         if settings:
             raise UsageError("BX001", "cannot use settings with a recipe in memory", hint="change the recipe itself")
         return recipe
     if not is_data(recipe):
         return read(str(recipe), settings=settings)
-    found = initial.read(str(recipe))
+    data = initial.read(str(recipe))
     encoder, why = initial.encoder(at_hand=at_hand)
-    raw = yaml.safe_load(initial.text(found, encoder=encoder, said=why))
+    raw = yaml.safe_load(initial.text(data, encoder=encoder, said=why))
     for setting in settings:
         put(raw, *parsed(setting))
     return check(raw, where=str(recipe))
 
 
 def is_data(name: str | Path) -> bool:
-    """Whether a name is that of data, not of a recipe."""
+    """Whether a name is the name of data, not of a recipe."""
     path = Path(name)
     if str(name).startswith("{") or "*" in str(name):
         return True
@@ -131,11 +131,11 @@ def is_data(name: str | Path) -> bool:
 
 
 def next_folder(root: Path, name: str) -> Path:
-    """The folder of the next run of a recipe: one more than the highest number there is."""
+    """The folder of the next run of a recipe: one above the highest existing number."""
     plain = re.sub(r"[^\w.-]+", "-", name)
     numbers = [
-        int(found.group(1))
+        int(match.group(1))
         for path in (root.iterdir() if root.is_dir() else ())
-        if (found := re.fullmatch(rf"{re.escape(plain)}-(\d+)", path.name))
+        if (match := re.fullmatch(rf"{re.escape(plain)}-(\d+)", path.name))
     ]
     return root / f"{plain}-{max(numbers, default=0) + 1}"

@@ -1,8 +1,8 @@
-"""Which rule makes a plain type of several heads: measured on development data, not guessed.
+"""Which rule merges several heads into a plain type: measured on development data, not guessed.
 
-Every rule that could be (each head alone, the union, agreement of two, of three …) is scored on the development part of every corpus that
-annotates the type. The rule with the best mean strict F1 over those corpora wins, each corpus counting alike; on a tie the simpler one.
-What a head says about another corpus's text counts here: a rule that is good at home only does not win.
+Every possible rule (each head alone, the union, agreement of two, of three …) is scored on the development part of every corpus that
+annotates the type. The rule with the best mean strict F1 over those corpora wins, with equal weight for each corpus; on a tie, the simpler one.
+What a head finds in the text of other corpora counts too: a rule that is good only on its own corpus does not win.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The rule that won, and what every candidate reached: rule → corpus → (strict F1, overlap F1)."""
+    """The rule that won, and the scores of every candidate: rule → corpus → (strict F1, overlap F1)."""
 
     merge: Merge
     table: Mapping[str, Mapping[str, tuple[float, float]]]
@@ -39,19 +39,19 @@ class Chosen:
 def choose(
     name: str, sources: Sequence[Source], development: Mapping[str, Sequence[tuple[Document, Document]]]
 ) -> Chosen:
-    """The best rule for a plain type. `development` has, for each head, gold documents with what all heads say about them."""
+    """The best rule for a plain type. `development` has, for each head, pairs of gold documents and the same documents as all heads annotate them."""
     table: dict[str, dict[str, tuple[float, float]]] = {}
     rules = {_label(rule): rule for rule in _candidates(name, sources)}
     for label, rule in rules.items():
         table[label] = {}
         for head in dict.fromkeys(head for head, _ in sources):
-            own = {type_ for source, type_ in sources if source == head}
+            head_types = {type_ for source, type_ in sources if source == head}
             pairs = [
-                (_only(gold, own, name), replace(said, spans=tuple(merge(said.spans, [rule]))))
-                for gold, said in development[head]
+                (_only(gold, head_types, name), replace(predicted, spans=tuple(merge(predicted.spans, [rule]))))
+                for gold, predicted in development[head]
             ]
-            found = score(pairs, matchings=("strict", "overlap"))
-            table[label][head] = (found["strict"].f1, found["overlap"].f1)
+            scores = score(pairs, matchings=("strict", "overlap"))
+            table[label][head] = (scores["strict"].f1, scores["overlap"].f1)
     chosen = Chosen(next(iter(rules.values())), table)
     best = max(rules, key=chosen.mean)
     answers = _answers(name, rules[best], sources, development)
@@ -69,11 +69,11 @@ def choose_all(
     """The best rule and threshold for each plain type of a recipe (type → sources such as "bc5cdr/Chemical"), from each head's development documents."""
     sources = {name: _sources(name, written, annotator.tasks) for name, written in types.items()}
     development: dict[str, list[tuple[Document, Document]]] = {}
-    for head in {head for found in sources.values() for head, _ in found}:
+    for head in {head for type_sources in sources.values() for head, _ in type_sources}:
         gold = documents.get(head, ())
         bare = (replace(document, spans=(), relations=()) for document in gold)
         development[head] = list(zip(gold, annotator.annotate(bare, heads=annotator.heads, threshold=0), strict=True))
-    chosen = {name: choose(name, found, development) for name, found in sources.items()}
+    chosen = {name: choose(name, type_sources, development) for name, type_sources in sources.items()}
     for name, level in (levels or {}).items():
         if name in chosen:
             chosen[name] = replace(chosen[name], merge=replace(chosen[name].merge, level=level))
@@ -81,26 +81,29 @@ def choose_all(
 
 
 def of_heads(types: Mapping[str, Sequence[str]], left_out: Sequence[str]) -> dict[str, list[str]]:
-    """The plain types of a recipe without the sources that are left out; those with no other source go too.
+    """The plain types of a recipe without the sources that are left out; those with no other source are left out too.
 
     >>> of_heads({"gene": ["bc2gm/Gene", "craft/Gene"], "taxon": ["craft/Taxon"]}, ["craft"])
     {'gene': ['bc2gm/Gene']}
     """
-    kept = {name: [one for one in sources if one.partition("/")[0] not in left_out] for name, sources in types.items()}
-    return {name: sources for name, sources in kept.items() if sources}
+    remaining = {
+        name: [source for source in sources if source.partition("/")[0] not in left_out]
+        for name, sources in types.items()
+    }
+    return {name: sources for name, sources in remaining.items() if sources}
 
 
 def to_json(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
     """`types.json` of a bundle."""
     return {
         name: {
-            "sources": [list(source) for source in found.merge.sources],
-            "rule": found.merge.rule,
-            "threshold": found.merge.threshold,
-            "calibration": [list(point) for point in found.merge.curve],
-            **({"level": found.merge.level} if found.merge.level else {}),
+            "sources": [list(source) for source in choice.merge.sources],
+            "rule": choice.merge.rule,
+            "threshold": choice.merge.threshold,
+            "calibration": [list(point) for point in choice.merge.curve],
+            **({"level": choice.merge.level} if choice.merge.level else {}),
         }
-        for name, found in chosen.items()
+        for name, choice in chosen.items()
     }
 
 
@@ -108,8 +111,8 @@ def _candidates(name: str, sources: Sequence[Source]) -> Iterator[Merge]:
     """Simplest first."""
     heads = list(dict.fromkeys(head for head, _ in sources))
     for head in heads:
-        own = [source for source in sources if source[0] == head]
-        yield Merge(name, (*own, *(source for source in sources if source[0] != head)), "primary")
+        head_sources = [source for source in sources if source[0] == head]
+        yield Merge(name, (*head_sources, *(source for source in sources if source[0] != head)), "primary")
     if len(heads) > 1:
         yield Merge(name, tuple(sources), "union")
     for least in range(2, min(len(heads), 4) + 1):
@@ -121,7 +124,7 @@ def _label(rule: Merge) -> str:
 
 
 def _only(document: Document, types: set[str], name: str) -> Document:
-    """A gold document with the mentions of some types, called by the plain name."""
+    """A gold document with the mentions of some types, under the plain name."""
     return replace(
         document, spans=tuple(replace(span, type=name) for span in document.spans if span.type in types), relations=()
     )
@@ -133,31 +136,31 @@ def _answers(
     """What the rule finds in the development documents of each corpus of the type."""
     corpora = []
     for head in dict.fromkeys(head for head, _ in sources):
-        own = {type_ for source, type_ in sources if source == head}
+        head_types = {type_ for source, type_ in sources if source == head}
         scores: list[float] = []
         right: list[bool] = []
-        wanted = 0
-        for gold, said in development[head]:
-            places = {(span.start, span.end) for span in _only(gold, own, name).spans}
-            wanted += len(places)
-            for span in merge(said.spans, [rule]):
+        gold_number = 0
+        for gold, predicted in development[head]:
+            places = {(span.start, span.end) for span in _only(gold, head_types, name).spans}
+            gold_number += len(places)
+            for span in merge(predicted.spans, [rule]):
                 scores.append(span.score or 0.0)
                 right.append((span.start, span.end) in places)
-        corpora.append(calibrate.TypeAnswers(tuple(scores), tuple(right), wanted))
+        corpora.append(calibrate.TypeAnswers(tuple(scores), tuple(right), gold_number))
     return corpora
 
 
 def _sources(name: str, written: Sequence[str], tasks: Sequence[SpanTask]) -> tuple[Source, ...]:
-    known = {(task.name, type_) for task in tasks for type_ in task.types}
-    found = []
+    available = {(task.name, type_) for task in tasks for type_ in task.types}
+    sources = []
     for source in written:
         head, _, type_ = source.partition("/")
-        if (head, type_) not in known:
+        if (head, type_) not in available:
             raise RecipeError(
                 "BX305",
                 f"unknown source {source!r}",
                 where=f"types → {name}",
                 hint="write a head of the recipe and one of its types, as in bc5cdr/Chemical",
             )
-        found.append((head, type_))
-    return tuple(found)
+        sources.append((head, type_))
+    return tuple(sources)

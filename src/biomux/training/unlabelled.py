@@ -1,4 +1,4 @@
-"""Plain text without labels: its examples have what teachers say for some heads, as far as these are sure, and nothing else."""
+"""Plain text without labels: its examples have the teachers' confident outputs for some heads, and nothing else."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from biomux.tasks.task import Task
 
 COUNTED = "text without labels"
-"""What counts and leaks of the text are listed under."""
+"""The name under which counts and leaks of the text are listed."""
 
 
 def documents(settings: TaughtText) -> list[Document]:
-    """The documents of the text, by the order in which they come; what has no words is left out."""
+    """The documents of the text, numbered in order; those without words are left out."""
     texts = PlainText(settings).documents()
     return [Document(f"text:{number}", text) for number, text in enumerate(texts, 1) if text.strip()]
 
@@ -40,16 +40,16 @@ def documents(settings: TaughtText) -> list[Document]:
 def pupils(settings: TeacherSettings, tasks: Sequence[Task]) -> list[Task]:
     """The tasks that learn from the text."""
     chosen = teachers.pupils(settings, tasks)
-    known = {task.name: task for task in chosen}
+    taught_tasks = {task.name: task for task in chosen}
     text = settings.text
     confidence = {} if text is None or not isinstance(text.confidence, dict) else text.confidence
     for name in (*(text.heads or () if text is not None else ()), *confidence):
-        if name not in known:
+        if name not in taught_tasks:
             raise TrainingError(
                 "BX562",
-                f"no task {name!r} is taught, so it cannot learn from text",
+                f"cannot learn {name!r} from text: no such task is taught",
                 where="teacher → text",
-                hint=did_you_mean(name, known),
+                hint=did_you_mean(name, taught_tasks),
             )
     return [task for task in chosen if text is None or text.heads is None or task.name in text.heads]
 
@@ -64,33 +64,33 @@ def examples(
     place: Path,
     listen: Callable[[str], None],
 ) -> tuple[list[Example], Counter[str]]:
-    """What is learned from the text, and what was counted. Tasks that read alike share their examples."""
+    """The examples of the text, and their counts. Tasks that read text the same way share examples."""
     chosen = pupils(settings, tasks)
-    said = teachers.answers(settings, tasks, {task.name: found for task in chosen}, place=place, listen=listen)
+    outputs = teachers.answers(settings, tasks, {task.name: found for task in chosen}, place=place, listen=listen)
     counts: Counter[str] = Counter()
-    made: list[Example] = []
+    taught_list: list[Example] = []
     remembered = remembering(tokenizer)
     for group in groups(chosen):
         for document in found:
             inputs = list(group[0].inputs(document, remembered, limit=limit, counts=Counter()))
             targets = {task.name: task.targets(document, inputs, counts=Counter()) for task in group}
-            for at, one in enumerate(inputs):
-                read = ModelInput(one.tokens, one.prefix, one.pairs)
-                bare = Example(teachers.UNLABELLED, read, source=(document.id, one.number))
+            for at, model_input in enumerate(inputs):
+                read = ModelInput(model_input.tokens, model_input.prefix, model_input.pairs)
+                bare = Example(teachers.UNLABELLED, read, source=(document.id, model_input.number))
                 labels: dict[str, Labels] = {}
                 for task in group:
-                    asked = targets[task.name][at]
-                    unit = asked if isinstance(asked, Labels) else Labels("window", np.zeros(1))
-                    logits = teachers.said(bare, unit, said[task.name])
+                    target = targets[task.name][at]
+                    unit = target if isinstance(target, Labels) else Labels("window", np.zeros(1))
+                    logits = teachers.said(bare, unit, outputs[task.name])
                     sure = _sure(settings.text, task, logits, counts)
-                    kept = teachers.spelt(sure, unit, bare)
-                    if np.isfinite(kept.values).any():
-                        labels[taught(task.name)] = kept
+                    confident_labels = teachers.spelt(sure, unit, bare)
+                    if np.isfinite(confident_labels.values).any():
+                        labels[taught(task.name)] = confident_labels
                 counts["examples" if labels else "examples of which the teachers are not sure enough"] += 1
                 if labels:
-                    made.append(Example(bare.task, read, labels, bare.source))
-    if not made:
-        reasons = "; ".join(f"{what}: {number:,}" for what, number in counts.items() if number)
+                    taught_list.append(Example(bare.task, read, labels, bare.source))
+    if not taught_list:
+        reasons = "; ".join(f"{noun}: {number:,}" for noun, number in counts.items() if number)
         nothing = "it has no words" if chosen else "no task is taught"
         raise TrainingError(
             "BX562",
@@ -99,7 +99,7 @@ def examples(
             hint="check its files and the confidence; tasks about pairs of texts or of entities cannot learn from it",
         )
     counts["documents"] = len(found)
-    return made, counts
+    return taught_list, counts
 
 
 def _sure(
@@ -108,13 +108,13 @@ def _sure(
     """The logits without those whose most probable label has too little probability."""
     least = 0.0 if text is None else text.confidence
     least = least.get(task.name, 0.0) if isinstance(least, dict) else least
-    known = np.isfinite(logits[:, 0])
-    counts[f"{task.name}: answers without a partner in a teacher's"] += int((~known).sum())
+    answered = np.isfinite(logits[:, 0])
+    counts[f"{task.name}: answers without a partner in a teacher's"] += int((~answered).sum())
     if not least or task.objective != "cross-entropy":
-        counts[f"{task.name}: answers learned"] += int(known.sum())
+        counts[f"{task.name}: answers learned"] += int(answered.sum())
         return logits
-    sure = known.copy()
-    sure[known] = softmax(logits[known]).max(axis=-1) >= least
+    sure = answered.copy()
+    sure[answered] = softmax(logits[answered]).max(axis=-1) >= least
     counts[f"{task.name}: answers learned"] += int(sure.sum())
-    counts[f"{task.name}: answers not sure enough"] += int((known & ~sure).sum())
+    counts[f"{task.name}: answers not sure enough"] += int((answered & ~sure).sum())
     return np.where(sure[:, None], logits, np.float32(np.nan))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How an encoder comes to be: `make` from a recipe and the training texts, `build` from its description."""
+    """How an encoder is made: `make` from a recipe and the training texts, `build` from its description."""
 
     make: Callable[[schema.EncoderSettings, Iterable[str]], BuiltEncoder]
     build: Callable[[dict[str, Any]], nn.Module]
@@ -42,7 +42,7 @@ def build(described: dict[str, Any]) -> nn.Module:
 
 def of_kind(name: str) -> Kind:
     """The kind of that name, ours or from another package."""
-    found = plugins.find(ENCODERS, name, "encoders")
-    if found is None:
-        raise ValueError(f"there is no encoder of kind {name!r}")
-    return found
+    kind = plugins.find(ENCODERS, name, "encoders")
+    if kind is None:
+        raise ValueError(f"unknown kind of encoder {name!r}")
+    return kind

@@ -1,4 +1,4 @@
-"""Whether an encoder, a run or a file can be had without a network."""
+"""Whether an encoder, a run or a file is available without a network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def at_hand(name: str) -> bool:
-    """Whether a folder or file is there, or a hub name's weights are in the local store of downloads."""
+    """Whether a folder or file exists, or a hub name's weights are in the local cache of downloads."""
     if not name or Path(name).exists():
         return bool(name)
     from huggingface_hub import try_to_load_from_cache

@@ -1,8 +1,8 @@
 """Paper E's network: word vectors and a character BiLSTM, then BiLSTMs that all data sets share.
 
-It reads words. A word that the tokenizer had to spell (see `words`) is put together again here: its characters are read whole,
+It reads words. A word that the tokenizer had to split (see `word_tokenizer`) is joined again here: all its characters are read,
 its word vector is that of [UNK], and each of its tokens gets the word's state. [CLS] and [SEP] are words too. `segments` are not
-read: [SEP] stands between two parts.
+read: [SEP] is between two parts.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class BiLSTM(nn.Module):
     | size | of what |
     |---|---|
     | vocabulary | tokens |
-    | own | word vectors learned from nothing: special tokens, [UNK], words that the file of vectors does not have |
-    | given | word vectors from a file; they do not move if `frozen` |
+    | own | word vectors learned from scratch: special tokens, [UNK], words that the file of vectors does not have |
+    | given | word vectors from a file; they are not trained if `frozen` |
     | word_width | a word vector |
     | alphabet, longest | characters; how many of a word are read |
     | character_width, character_hidden | a character's vector; the character BiLSTM's state, each way |
@@ -93,7 +93,7 @@ class BiLSTM(nn.Module):
         return len(self.layer) - 1
 
     def describe(self) -> dict[str, Any]:
-        """What the encoder is, as plain data; what tokens are and how they are spelled is in the state dict."""
+        """What the encoder is, as plain data; the tokens and their spelling are in the state dict."""
         return {"kind": "bilstm", **self.settings}
 
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
@@ -106,23 +106,25 @@ class BiLSTM(nn.Module):
         word = begins.flatten().cumsum(0).reshape(ids.shape) - 1
         flat = self._words(ids[real], word[real], ids[begins])
         sizes = begins.sum(dim=1)
-        found = []
+        states = []
         for layer in self.layer:
             flat = packed_sequences.states(layer, self.dropout(flat), sizes)
-            found.append(flat[word.clamp(min=0)] * real[..., None])
-        return tuple(found)
+            states.append(flat[word.clamp(min=0)] * real[..., None])
+        return tuple(states)
 
     def _words(self, ids: Tensor, word: Tensor, firsts: Tensor) -> Tensor:
         """Word vector and characters of each word; `ids` are all tokens, `word` says whose they are."""
         several = torch.bincount(word, minlength=len(firsts)) > 1
         rows = torch.where(several, word_tokenizer.UNKNOWN, self.rows[firsts])
         if len(self.given):
-            known = rows >= self.own.num_embeddings
-            given = functional.embedding((rows - self.own.num_embeddings).clamp(min=0), self.given)
-            vectors = torch.where(known[:, None], given, self.own(rows.clamp(max=self.own.num_embeddings - 1)))
+            from_file = rows >= self.own.num_embeddings
+            file_vectors = functional.embedding((rows - self.own.num_embeddings).clamp(min=0), self.given)
+            vectors = torch.where(
+                from_file[:, None], file_vectors, self.own(rows.clamp(max=self.own.num_embeddings - 1))
+            )
         else:
             vectors = self.own(rows)
-        # A word that comes many times in a batch is spelled once.
+        # A word that occurs many times in a batch is spelled once.
         once, index = torch.unique(firsts[~several], return_inverse=True)
         spelling, sizes = self.spelling[once], self.sizes[once]
         where = torch.empty_like(firsts)
@@ -154,29 +156,29 @@ class BiLSTM(nn.Module):
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
     """The encoder for texts, with the tokenizer of their words.
 
-    A word of the texts gets a vector if the file has one, or if it comes at least `minimum` times; others are spelled, which is how
-    the vector of [UNK] is learned. The file's first `most` words are kept too, for texts to come.
+    A word of the texts gets a vector if the file has one, or if it occurs at least `minimum` times; others are spelled, which is how
+    the vector of [UNK] is learned. The file's first `most` words are kept too, for future texts.
     """
     chosen = settings.bilstm or schema.BiLSTMSettings()
     counts = word_tokenizer.split(texts, lower=chosen.case == "lower")
-    found = word_vectors.Vectors((), np.zeros((0, chosen.word_width), dtype=np.float32), 0)
+    vectors = word_vectors.Vectors((), np.zeros((0, chosen.word_width), dtype=np.float32), 0)
     if chosen.vectors is not None:
-        wanted = {form for word in counts for form in (word, word.lower())}
-        found = word_vectors.read(chosen.vectors, wanted=wanted, most=chosen.most)
-    vocabulary, rows, own = _vocabulary(counts, found.words, case=chosen.case, minimum=chosen.minimum)
+        word_forms = {form for word in counts for form in (word, word.lower())}
+        vectors = word_vectors.read(chosen.vectors, wanted=word_forms, most=chosen.most)
+    vocabulary, rows, own_rows = _vocabulary(counts, vectors.words, case=chosen.case, minimum=chosen.minimum)
     tokenizer = word_tokenizer.tokenizer(
-        vocabulary, lower=chosen.case == "lower", alphabet={one for word in counts for one in word}
+        vocabulary, lower=chosen.case == "lower", alphabet={character for word in counts for character in word}
     )
     tokens = word_tokenizer.tokens_of(tokenizer)
     alphabet = sorted(
-        {one for token in tokens[len(SPECIALS) :] for one in token.removeprefix(word_tokenizer.CONTINUES)}
+        {character for token in tokens[len(SPECIALS) :] for character in token.removeprefix(word_tokenizer.CONTINUES)}
     )
     encoder = BiLSTM(
         vocabulary=len(tokens),
-        own=own,
-        given=len(found.words),
+        own=own_rows,
+        given=len(vectors.words),
         alphabet=1 + len(SPECIALS) + len(alphabet),
-        word_width=found.width,
+        word_width=vectors.width,
         longest=chosen.longest,
         character_width=chosen.character_width,
         character_hidden=chosen.character_hidden,
@@ -187,13 +189,13 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     )
     _fill(encoder, tokens, rows, alphabet)
     with torch.no_grad():
-        if len(found.words):
-            given = torch.from_numpy(found.table)
-            encoder.given.copy_(given)
-            nn.init.normal_(encoder.own.weight, std=float(given.std()) if len(given) > 1 else 0.1)
-            encoder.own.weight[word_tokenizer.UNKNOWN] = given.mean(dim=0)
+        if len(vectors.words):
+            table = torch.from_numpy(vectors.table)
+            encoder.given.copy_(table)
+            nn.init.normal_(encoder.own.weight, std=float(table.std()) if len(table) > 1 else 0.1)
+            encoder.own.weight[word_tokenizer.UNKNOWN] = table.mean(dim=0)
         else:
-            nn.init.normal_(encoder.own.weight, std=found.width**-0.5)
+            nn.init.normal_(encoder.own.weight, std=vectors.width**-0.5)
     return BuiltEncoder(encoder, tokenizer, specials(tokenizer))
 
 
@@ -203,10 +205,10 @@ def build(described: dict[str, Any]) -> BiLSTM:
 
 
 def _vocabulary(
-    counts: dict[str, int], given: Sequence[str], *, case: str, minimum: int
+    counts: dict[str, int], file_words: Sequence[str], *, case: str, minimum: int
 ) -> tuple[list[str], dict[str, int], int]:
     """The words that become tokens, the row of each one's vector, and how many rows are not from the file."""
-    place = {word: index for index, word in enumerate(given)}
+    place = {word: index for index, word in enumerate(file_words)}
 
     def key(word: str) -> str | None:
         forms = (word.lower(), word) if case == "characters" else (word, word.lower())
@@ -217,18 +219,18 @@ def _vocabulary(
     for word, count in counts.items():
         frequent[fold(word)] = frequent.get(fold(word), 0) + count
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    kept = [word for word in ordered if key(word) is not None or frequent[fold(word)] >= minimum]
-    own = {fold(word): None for word in kept if key(word) is None}
-    own_rows = {word: len(SPECIALS) + index for index, word in enumerate(own)}
-    first = len(SPECIALS) + len(own)
-    whole = [word for word in given if list(word_tokenizer.split([word], lower=case == "lower")) == [word]]
+    kept_words = [word for word in ordered if key(word) is not None or frequent[fold(word)] >= minimum]
+    own_words = {fold(word): None for word in kept_words if key(word) is None}
+    own_rows = {word: len(SPECIALS) + index for index, word in enumerate(own_words)}
+    first = len(SPECIALS) + len(own_words)
+    whole = [word for word in file_words if list(word_tokenizer.split([word], lower=case == "lower")) == [word]]
     if case == "characters":
-        # "Aspirin" begins a sentence sooner or later, though the file has only "aspirin". Not every letter comes back from its capital: "µ" is another one then.
+        # "Aspirin" begins a sentence sooner or later, though the file has only "aspirin". Not every capital maps back to its letter: "µ" becomes another one.
         whole = [form for word in whole for form in (word, word.capitalize()) if form == word or form.lower() == word]
     rows = {}
-    for word in dict.fromkeys((*kept, *whole)):
-        found = key(word)
-        rows[word] = own_rows[fold(word)] if found is None else first + place[found]
+    for word in dict.fromkeys((*kept_words, *whole)):
+        vector_word = key(word)
+        rows[word] = own_rows[fold(word)] if vector_word is None else first + place[vector_word]
     return list(rows), rows, first
 
 
@@ -242,7 +244,7 @@ def _fill(encoder: BiLSTM, tokens: Sequence[str], rows: dict[str, int], alphabet
     spelling[: len(SPECIALS), 0] = np.arange(len(SPECIALS)) + 1
     for index, token in enumerate(tokens[len(SPECIALS) :], len(SPECIALS)):
         inner = token.startswith(word_tokenizer.CONTINUES)
-        spelled = [characters[one] for one in token.removeprefix(word_tokenizer.CONTINUES)[:longest]]
+        spelled = [characters[character] for character in token.removeprefix(word_tokenizer.CONTINUES)[:longest]]
         spelling[index, : len(spelled)] = spelled
         size[index], continues[index] = len(spelled), inner
         if not inner:

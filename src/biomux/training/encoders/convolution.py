@@ -1,6 +1,6 @@
-"""A convolutional encoder: cheap enough for any machine, and what a token is depends on a few neighbours only.
+"""A convolutional encoder: cheap enough for any machine; a token's vector depends only on a few neighbours.
 
-Each block adds to a token what a window of neighbours says: x + dropout(norm(act(W · [x₋₁ x x₊₁]))). Four blocks with one
+Each block adds to a token a function of its window of neighbours: x + dropout(norm(act(W · [x₋₁ x x₊₁]))). Four blocks with one
 neighbour on either side see four tokens each way. A window is laid out as one wide row, so that a block is a matrix product.
 """
 
@@ -26,7 +26,7 @@ BLOCKS = 4
 MAXOUT = 3
 """Candidates of which maxout takes the largest."""
 FEATURES = 4
-"""What is hashed of a token: itself, its beginning, its end, its shape."""
+"""Hashed features of a token: itself, its beginning, its end, its shape."""
 
 
 class Block(nn.Module):
@@ -40,21 +40,21 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, hidden: Tensor, real: Tensor) -> Tensor:
-        """`hidden` is zero at padding, and so is what comes out: the text's edge and padding look alike."""
+        """`hidden` is zero at padding, and so is the output: the edge of a text and padding look the same."""
         length = hidden.shape[1]
         wide = functional.pad(hidden, (0, 0, self.window, self.window))
-        seen = torch.cat([wide[:, shift : shift + length] for shift in range(2 * self.window + 1)], dim=-1)
-        mixed: Tensor = self.mix(seen)
+        windows = torch.cat([wide[:, shift : shift + length] for shift in range(2 * self.window + 1)], dim=-1)
+        mixed: Tensor = self.mix(windows)
         if self.activation == "maxout":
             mixed = mixed.reshape(*hidden.shape, MAXOUT).amax(dim=-1)
         else:
             mixed = functional.gelu(mixed)
-        found: Tensor = (hidden + self.dropout(self.norm(mixed))) * real
-        return found
+        output: Tensor = (hidden + self.dropout(self.norm(mixed))) * real
+        return output
 
 
 class Convolution(nn.Module):
-    """Embeddings, then residual windows. `segments` are not read: [SEP] stands between two parts."""
+    """Embeddings, then residual windows. `segments` are not read: [SEP] is between two parts."""
 
     places: Tensor
 
@@ -92,24 +92,24 @@ class Convolution(nn.Module):
         return len(self.layer)
 
     def describe(self) -> dict[str, Any]:
-        """What the encoder is, as plain data; where tokens are hashed to is in the state dict."""
+        """What the encoder is, as plain data; the hashed rows of tokens are in the state dict."""
         return {"kind": "convolution", **self.settings}
 
     def forward(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> Tensor:
         return self.layers(ids, mask, segments)[-1]
 
     def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:  # noqa: ARG002
-        """The embeddings and what every block makes of them."""
+        """The embeddings and the output of every block."""
         if self.settings["embedding"] == "hashed":
             hidden = functional.embedding(self.places[ids].long(), self.embeddings.weight).sum(dim=2)
         else:
             hidden = self.embeddings(ids)
         real = mask[..., None].to(hidden.dtype)
         hidden = self.dropout(self.norm(hidden)) * real
-        found = [hidden]
+        states = [hidden]
         for layer in self.layer:
-            found.append(layer(found[-1], real))
-        return tuple(found)
+            states.append(layer(states[-1], real))
+        return tuple(states)
 
 
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
@@ -135,23 +135,25 @@ def build(described: dict[str, Any]) -> Convolution:
 
 def hashed(tokens: Sequence[str], *, rows: int, hashes: int) -> Tensor:
     """The places of each token's features: tokens × (features · hashes). The same on every machine and in every process."""
-    found = [
+    places = [
         [_place(f"{name}{seed}\0{value}", rows) for name, value in _features(token).items() for seed in range(hashes)]
         for token in tokens
     ]
-    return torch.tensor(found, dtype=torch.int32).reshape(len(tokens), FEATURES * hashes)
+    return torch.tensor(places, dtype=torch.int32).reshape(len(tokens), FEATURES * hashes)
 
 
 def _features(token: str) -> dict[str, str]:
-    """What is hashed of a token. Its shape has x, X and d for letters and digits, and no more than three alike in a row.
+    """The features of a token to hash. Its shape has x, X and d for letters and digits, and at most three of the same in a row.
 
     >>> _features("Cyclin2")
     {'piece': 'Cyclin2', 'begin': 'Cyc', 'end': 'in2', 'shape': 'Xxxxd'}
     """
     bare = token.removeprefix(CONTINUES)
     shape = ""
-    for one in bare:
-        sign = "d" if one.isdigit() else ("X" if one.isupper() else "x") if one.isalpha() else one
+    for character in bare:
+        sign = (
+            "d" if character.isdigit() else ("X" if character.isupper() else "x") if character.isalpha() else character
+        )
         if shape[-3:] != sign * 3:
             shape += sign
     return {"piece": token, "begin": bare[:3], "end": bare[-3:], "shape": shape}

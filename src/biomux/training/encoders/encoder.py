@@ -1,4 +1,4 @@
-"""What every encoder is, whatever its network."""
+"""The interface of every encoder, whatever its network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """A module that gives a vector for each token. Padding gets one too, and never changes another's.
+    """A module that gives a vector for each token. Padding gets one too, and never affects that of another token.
 
     `describe` is plain data; with the state dict it is all that is needed to build the encoder again.
     """
@@ -24,7 +24,7 @@ class Encoder(Protocol):
 
     @property
     def depth(self) -> int:
-        """How many layers `layers` gives beside the first."""
+        """How many layers `layers` gives besides the first."""
 
     def describe(self) -> dict[str, Any]:
         """What the encoder is, as plain data from which it can be built again."""
@@ -38,7 +38,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuiltEncoder:
-    """An encoder with what is needed to feed it."""
+    """An encoder with the tokenizer and special tokens it needs."""
 
     encoder: nn.Module
     tokenizer: Tokenizer

@@ -1,6 +1,6 @@
-"""The encoder of a bundle, to begin another training with: weights in int8 become floats again, so that nothing needs to be downloaded.
+"""The encoder of a bundle as the start of another training, so that nothing needs to be downloaded: int8 weights become floats again.
 
-What int8 rounded away stays lost, and training makes up for it. A bundle's graph knows one segment only: a second one begins as the first.
+What int8 rounded away stays lost, and training makes up for it. A bundle's graph has only one segment: a second one starts as a copy of the first.
 """
 
 from __future__ import annotations
@@ -48,16 +48,18 @@ def folder_of(name: str) -> Path:
 def load(settings: EncoderSettings) -> tuple[Transformer, Tokenizer, Specials]:
     """The encoder that a recipe begins with, with the tokenizer of the bundle."""
     bundle = reader.read(folder_of(str(settings.bundle)))
-    found = weights(bundle.graph)
-    positions = found.config["max_position_embeddings"]
+    graph_weights = weights(bundle.graph)
+    positions = graph_weights.config["max_position_embeddings"]
     if settings.limit + 2 > positions:
         raise RecipeError(
             "BX306",
             f"limit must be at most {positions - 2} with the encoder of this bundle, got {settings.limit}",
             where="model → encoder → limit",
         )
-    encoder = build(found.config | {name: settings.dropout for name in DROPOUTS if name in found.config})
-    encoder.body.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in found.state.items()})
+    encoder = build(
+        graph_weights.config | {name: settings.dropout for name in DROPOUTS if name in graph_weights.config}
+    )
+    encoder.body.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in graph_weights.state.items()})
     if settings.layers is not None:
         encoder.keep_layers(layer_map(settings.take, teacher=encoder.depth, student=settings.layers))
     tokenizer = Tokenizer.from_str(bundle.tokenizer.decode())
@@ -69,7 +71,7 @@ def load(settings: EncoderSettings) -> tuple[Transformer, Tokenizer, Specials]:
 def weights(graph: bytes) -> GraphWeights:
     """The weights of a graph that `biomux.training.graph` wrote, as floats; refused if its encoder is not BERT's with `gelu`."""
     model = onnx.load_from_string(graph)
-    parts = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    parts = {initializer.name: numpy_helper.to_array(initializer) for initializer in model.graph.initializer}
     activations = {"Gelu", "Tanh", "Sigmoid"} & {node.op_type for node in model.graph.node}
     if "encoder.layer.0.attention.self.weight" not in parts or activations != {"Gelu"}:
         raise RecipeError(
@@ -94,7 +96,7 @@ def weights(graph: bytes) -> GraphWeights:
     for layer in range(layers):
         inner = f"encoder.layer.{layer}.attention.self"
         matrix, bias = _linear(parts, inner)
-        matrix[:, :width] *= np.sqrt(width // heads)  # the graph has the scale of attention in its queries
+        matrix[:, :width] *= np.sqrt(width // heads)  # in the graph, the scale of attention is part of the queries
         bias[:width] *= np.sqrt(width // heads)
         for place, part in enumerate(("query", "key", "value")):
             columns = slice(place * width, (place + 1) * width)
@@ -128,12 +130,12 @@ def _linear(parts: Mapping[str, NDArray[Any]], name: str) -> tuple[Floats, Float
 
 
 def _matrix(parts: Mapping[str, NDArray[Any]], name: str, scale: str) -> Floats:
-    found: Floats = parts[name].astype(np.float32)
-    return found * parts[scale] if scale in parts else found
+    matrix: Floats = parts[name].astype(np.float32)
+    return matrix * parts[scale] if scale in parts else matrix
 
 
 def _attention_heads(parts: Mapping[str, NDArray[Any]], width: int) -> int:
-    """How many heads attention has: a constant [0, 0, heads, width / heads] stands in the graph."""
+    """How many heads attention has: the graph has a constant [0, 0, heads, width / heads]."""
     for value in parts.values():
         if value.shape == (4,) and value.dtype == np.int64 and value[2] * value[3] == width:
             return int(value[2])
@@ -143,5 +145,5 @@ def _attention_heads(parts: Mapping[str, NDArray[Any]], width: int) -> int:
 def _epsilon(model: onnx.ModelProto) -> float:
     for node in model.graph.node:
         if node.op_type == "LayerNormalization":
-            return next((float(one.f) for one in node.attribute if one.name == "epsilon"), 1e-5)
+            return next((float(attribute.f) for attribute in node.attribute if attribute.name == "epsilon"), 1e-5)
     return 1e-12

@@ -1,4 +1,4 @@
-"""What another run ended with: its encoder (paper A's Frozen2, paper B's refined encoder), and its heads if they are kept."""
+"""The result of another run: its encoder (paper A's Frozen2, paper B's refined encoder), and its heads if they are kept."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, S
 
 
 def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
-    """The weights of the heads that a run has for these tasks, by task; BX405 if it lacks one or knows other labels for it."""
+    """The weights of the heads that a run has for these tasks, by task; BX405 if it lacks one or has other labels for it."""
     run = RunFolder(folder)
     described = run.description
-    known = {one["name"]: restored(one) for one in described["tasks"]}
+    run_tasks = {task_description["name"]: restored(task_description) for task_description in described["tasks"]}
     weights = load_file(run.weights)
-    found: dict[str, dict[str, Tensor]] = {}
+    head_weights: dict[str, dict[str, Tensor]] = {}
     for task in tasks:
-        if task.name not in known or known[task.name].labels != task.labels:
-            what = "has other labels" if task.name in known else "is not there"
+        if task.name not in run_tasks or run_tasks[task.name].labels != task.labels:
+            reason = "has other labels" if task.name in run_tasks else "is not there"
             raise TrainingError(
                 "BX405",
-                f"cannot keep the head {task.name!r}: in the run to start from it {what}",
+                f"cannot keep the head {task.name!r}: in the run to start from it {reason}",
                 where=str(folder),
                 hint="set model.heads=fresh, or train the same tasks",
             )
         prefix = f"heads.{task.name}."
-        found[task.name] = {
+        head_weights[task.name] = {
             name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)
         }
-    return found
+    return head_weights

@@ -1,4 +1,4 @@
-"""Whether the Hugging Face hub can be asked at all."""
+"""Whether the Hugging Face hub can be reached at all."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cache
 
 HOST = "huggingface.co"
 ELSEWHERE = ("HF_ENDPOINT", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-"""Variables that send requests another way, of which a look-up of the host's name says nothing."""
+"""Variables that route requests another way, so that looking up the host's name proves nothing."""
 
 
 @cache
 def reachable() -> bool:
-    """Whether the hub's name can be looked up; True where a proxy or a mirror is asked instead.
+    """Whether the hub's name can be looked up; True if a proxy or a mirror is used instead.
 
-    Without a network the hub's own library tries again and again for half a minute before it says so. What was loaded before is found all the same.
+    Without a network, the hub's own library retries for half a minute before it fails. Files downloaded before are found in any case.
     """
     if any(os.environ.get(name) for name in ELSEWHERE):
         return True

@@ -1,4 +1,4 @@
-"""Which layer of a teacher a layer of its student begins as, or learns from."""
+"""Which layer of a teacher a layer of its student starts from, or learns from."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def layer_map(which: LayerMap | Sequence[int], *, teacher: int, student: int) ->
     |---|---|---|
     | first | 1 2 3 4 5 6 | |
     | last | 7 8 9 10 11 12 | |
-    | uniform | 2 4 6 8 10 12 | the last layer learns from the last, as TinyBERT has it |
+    | uniform | 2 4 6 8 10 12 | the last layer learns from the last, as in TinyBERT |
     | every-other-0 | 1 3 5 7 9 11 | every second layer, starting with the first, as in DistilBERT |
-    | every-other-1 | 2 4 6 8 10 12 | beginning with the second |
+    | every-other-1 | 2 4 6 8 10 12 | starting with the second |
     | a list | itself | |
 
     >>> [layer_map(which, teacher=12, student=4) for which in ("uniform", "every-other-0", "last")]
@@ -40,9 +40,13 @@ def layer_map(which: LayerMap | Sequence[int], *, teacher: int, student: int) ->
         }[which]
     chosen = tuple(which)
     if len(chosen) != student:
-        raise _cannot(f"{len(chosen)} layers of the teacher cannot stand for {student} of the student", teacher)
+        raise _cannot(
+            f"there must be one layer of the teacher for each of the student's {student}, got {len(chosen)}", teacher
+        )
     if any(not 0 <= layer <= teacher for layer in chosen):
-        raise _cannot(f"the teacher has no layer {next(one for one in chosen if not 0 <= one <= teacher)}", teacher)
+        raise _cannot(
+            f"the teacher has no layer {next(layer for layer in chosen if not 0 <= layer <= teacher)}", teacher
+        )
     return chosen
 
 

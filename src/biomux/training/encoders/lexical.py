@@ -1,12 +1,12 @@
 """A word-level encoder whose knowledge is in look-up tables: cheap to train, and cheap to run.
 
-A word is the vector that a file has for it, a row of a hashed table of words, the mean of rows of its character n-grams, and a row
+A word is its vector from a file, a row of a hashed table of words, the mean of the rows of its character n-grams, and a row
 of its shape, side by side; a linear layer makes one vector of them. Residual windows follow (see `convolution`), and a BiLSTM if the
-recipe asks for one. A word that nobody has seen has n-grams and a shape like any other.
+recipe asks for one. An unseen word has n-grams and a shape like any other.
 
-What a word's vector is depends on its characters alone: it is computed once for each distinct word of a batch. Tokens are those of
-`word_tokenizer`. A word that it had to spell is put together again here, and each of its tokens gets the word's state. [CLS] and
-[SEP] are words too. `segments` are not read: [SEP] stands between two parts.
+A word's vector depends only on its characters: it is computed once for each distinct word of a batch. Tokens are those of
+`word_tokenizer`. A word that it had to split is joined again here, and each of its tokens gets the word's state. [CLS] and
+[SEP] are words too. `segments` are not read: [SEP] is between two parts.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from biomux.text.word_features import WordFeatures
 
 REMEMBERED = 100_000
-"""Words beside those of the vocabulary that are remembered; when there are more, all are forgotten."""
+"""How many words outside the vocabulary are remembered; beyond that, all are forgotten."""
 
 ALPHABET = "".join(filter(str.isalpha, map(chr, range(0xA1, 0x400))))
-"""Latin and Greek letters, which words may be spelled with whether or not the texts have them; a word with others that were never seen is [UNK]."""
+"""Latin and Greek letters, with which words may be spelled even if the texts lack them; a word with other unseen characters is [UNK]."""
 
 
 class Lexical(nn.Module):
@@ -47,11 +47,11 @@ class Lexical(nn.Module):
     | size | of what |
     |---|---|
     | vocabulary, letters | tokens; bytes of all their strings together |
-    | vectors, vector_width | word vectors from a file; row 0 is for words that it does not have. They do not move if `frozen` |
+    | vectors, vector_width | word vectors from a file; row 0 is for words that it lacks. They are not trained if `frozen` |
     | word_rows, gram_rows, shape_rows | rows of the hashed tables |
     | word_width, gram_width, shape_width | a row of each |
-    | width, blocks, window | a word's vector; residual windows over them, so many neighbours on either side |
-    | recurrent | whether a BiLSTM follows; both directions together are as wide as all else |
+    | width, blocks, window | a word's vector; how many residual windows follow, and their neighbours on either side |
+    | recurrent | whether a BiLSTM follows; both directions together have the same width |
     """
 
     strings: Tensor
@@ -80,7 +80,7 @@ class Lexical(nn.Module):
     ) -> None:
         super().__init__()
         self.settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        # The tokens' strings, one after the other in UTF-8, where each ends, and which vector of the file each has.
+        # The tokens' strings, one after the other in UTF-8, where each ends, and the row of its vector from the file.
         self.register_buffer("strings", torch.zeros(letters, dtype=torch.uint8))
         self.register_buffer("ends", torch.zeros(vocabulary, dtype=torch.int32))
         self.register_buffer("vector_rows", torch.zeros(vocabulary, dtype=torch.int32))
@@ -89,7 +89,7 @@ class Lexical(nn.Module):
             self.register_buffer("vectors", table)
         else:
             self.vectors: Tensor = nn.Parameter(table)
-        # Few rows are used by a batch: their gradients alone are made, and the optimizer moves these rows alone.
+        # A batch uses few rows: gradients are sparse, and the optimizer updates only these rows.
         self.words = nn.Embedding(word_rows, word_width, sparse=True)
         self.grams = nn.EmbeddingBag(gram_rows, gram_width, mode="mean", sparse=True)
         self.shapes = nn.Embedding(shape_rows, shape_width)
@@ -109,7 +109,7 @@ class Lexical(nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many layers there are beside the words' own vectors."""
+        """How many layers there are besides the words' own vectors."""
         return len(self.layer) + (self.recurrence is not None)
 
     def describe(self) -> dict[str, Any]:
@@ -120,27 +120,27 @@ class Lexical(nn.Module):
         return self.layers(ids, mask, segments)[-1]
 
     def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:  # noqa: ARG002
-        """The words' own vectors, and what every layer makes of them."""
+        """The words' own vectors, and the output of every layer."""
         real = mask.bool()
         continues = torch.from_numpy(self.lexicon.continues).to(ids.device)
         begins = word_starts(ids, real, continues)
         sizes = begins.sum(dim=1)
         word = (begins.cumsum(dim=1) - 1).clamp(min=0)
-        there = torch.arange(int(sizes.max()), device=ids.device)[None, :] < sizes[:, None]
+        in_row = torch.arange(int(sizes.max()), device=ids.device)[None, :] < sizes[:, None]
         types, flat = self._types(ids[real].cpu().numpy(), begins[real].cpu().numpy())
-        hidden = types.new_zeros((*there.shape, types.shape[1]))
-        hidden[there] = types[torch.from_numpy(flat).to(ids.device)]
-        inside = there[..., None].to(hidden.dtype)
+        hidden = types.new_zeros((*in_row.shape, types.shape[1]))
+        hidden[in_row] = types[torch.from_numpy(flat).to(ids.device)]
+        inside = in_row[..., None].to(hidden.dtype)
         hidden = self.dropout(hidden)
-        found = [hidden]
+        states = [hidden]
         for layer in self.layer:
-            found.append(layer(found[-1], inside))
+            states.append(layer(states[-1], inside))
         if self.recurrence is not None:
-            found.append(self.recurrence(self.dropout(found[-1]), sizes) * inside)
-        if word.shape == there.shape and bool((begins == real).all()):
-            return tuple(found)
+            states.append(self.recurrence(self.dropout(states[-1]), sizes) * inside)
+        if word.shape == in_row.shape and bool((begins == real).all()):
+            return tuple(states)
         index = word[..., None].expand(*word.shape, self.width)
-        return tuple(layer.gather(1, index) * real[..., None] for layer in found)
+        return tuple(layer.gather(1, index) * real[..., None] for layer in states)
 
     @property
     def lexicon(self) -> _Lexicon:
@@ -172,7 +172,7 @@ class Lexical(nn.Module):
 
 
 class _Lexicon:
-    """Tokens by their index, and other words as they come: numbered from the vocabulary's size on."""
+    """Tokens by their index; other words are numbered in order of appearance, after the vocabulary."""
 
     def __init__(self, tokens: Sequence[str], vector_rows: NDArray[np.int32], rows: Rows) -> None:
         self._tokens, self._sizes = tokens, rows
@@ -198,7 +198,7 @@ class _Lexicon:
         if not len(several):
             return keys
         words = [
-            "".join(self._letters[one] for one in ids[start : start + size])
+            "".join(self._letters[token_id] for token_id in ids[start : start + size])
             for start, size in zip(starts[several], sizes[several], strict=True)
         ]
         keys[several] = self._numbers(words)
@@ -210,8 +210,8 @@ class _Lexicon:
         fresh = list(dict.fromkeys(word for word in words if word not in self._others))
         if fresh:
             vectors = np.array([vector_row(word, self._known) for word in fresh], dtype=np.int64)
-            made = _Table(of_words(fresh, self._sizes), vectors)
-            self._more = made if self._more is None else self._more.with_more(made)
+            table = _Table(of_words(fresh, self._sizes), vectors)
+            self._more = table if self._more is None else self._more.with_more(table)
             for word in fresh:
                 self._others[word] = len(self._tokens) + len(self._others)
         return [self._others[word] for word in words]
@@ -219,10 +219,10 @@ class _Lexicon:
     def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], WordFeatures]:
         """The rows of numbered words, given in ascending order."""
         inside = int(np.searchsorted(keys, len(self._tokens)))
-        found = self._table.take(keys[:inside])
+        table = self._table.take(keys[:inside])
         if inside < len(keys) and self._more is not None:
-            found = found.with_more(self._more.take(keys[inside:] - len(self._tokens)))
-        return found.vectors, found.features
+            table = table.with_more(self._more.take(keys[inside:] - len(self._tokens)))
+        return table.vectors, table.features
 
 
 class _Table:
@@ -234,10 +234,10 @@ class _Table:
 
     def take(self, index: NDArray[np.int64]) -> _Table:
         """Some of the words."""
-        found, sizes = self.features, self.features.sizes[index]
+        features, sizes = self.features, self.features.sizes[index]
         inner = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        grams = found.grams[np.repeat(self._starts[index], sizes) + inner]
-        return _Table(type(found)(found.words[index], grams, sizes, found.shapes[index]), self.vectors[index])
+        grams = features.grams[np.repeat(self._starts[index], sizes) + inner]
+        return _Table(type(features)(features.words[index], grams, sizes, features.shapes[index]), self.vectors[index])
 
     def with_more(self, other: _Table) -> _Table:
         """These words, then others."""
@@ -252,12 +252,12 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     """The encoder for texts, with the tokenizer of their words and of the file's vectors."""
     chosen = settings.lexical or schema.LexicalSettings()
     counts = word_tokenizer.split(texts)
-    found = word_vectors.Vectors((), np.zeros((0, 0), dtype=np.float32), 0)
+    vectors = word_vectors.Vectors((), np.zeros((0, 0), dtype=np.float32), 0)
     if chosen.vectors is not None:
-        wanted = {form for word in counts for form in (word, word.lower())}
-        found = word_vectors.read(chosen.vectors, wanted=wanted, most=chosen.most)
-    rows = {word: index for index, word in enumerate(found.words, 1)}
-    whole = [word for word in found.words if list(word_tokenizer.split([word])) == [word]]
+        word_forms = {form for word in counts for form in (word, word.lower())}
+        vectors = word_vectors.read(chosen.vectors, wanted=word_forms, most=chosen.most)
+    rows = {word: index for index, word in enumerate(vectors.words, 1)}
+    whole = [word for word in vectors.words if list(word_tokenizer.split([word])) == [word]]
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
     tokenizer = word_tokenizer.tokenizer(dict.fromkeys((*ordered, *whole)), alphabet=ALPHABET)
     tokens = word_tokenizer.tokens_of(tokenizer)
@@ -265,20 +265,20 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     encoder = Lexical(
         vocabulary=len(tokens),
         letters=sum(map(len, spelled)),
-        vectors=len(found.words) + 1 if len(found.words) else 0,
-        vector_width=found.width if len(found.words) else 0,
+        vectors=len(vectors.words) + 1 if len(vectors.words) else 0,
+        vector_width=vectors.width if len(vectors.words) else 0,
         blocks=settings.layers or BLOCKS,
         dropout=settings.dropout,
         **chosen.model_dump(exclude={"vectors", "most"}),
     )
     encoder.strings.copy_(torch.frombuffer(bytearray(b"".join(spelled)), dtype=torch.uint8))
-    encoder.ends.copy_(torch.tensor(np.cumsum([len(one) for one in spelled])))
+    encoder.ends.copy_(torch.tensor(np.cumsum([len(string) for string in spelled])))
     encoder.vector_rows.copy_(torch.tensor([vector_row(token, rows) for token in tokens]))
-    if len(found.words):
+    if len(vectors.words):
         with torch.no_grad():
             # All vectors on one scale, whatever the file's: the other parts begin at theirs.
-            given = torch.from_numpy(found.table)
-            encoder.vectors[1:] = given / given.square().mean().sqrt().clamp(min=1e-9)
+            table = torch.from_numpy(vectors.table)
+            encoder.vectors[1:] = table / table.square().mean().sqrt().clamp(min=1e-9)
     return BuiltEncoder(encoder, tokenizer, specials(tokenizer))
 
 
@@ -292,12 +292,12 @@ def words_with_vectors(state: Mapping[str, NDArray[Any]]) -> tuple[tuple[str, ..
 
     A word that has its vector by its lower case is not one of them, nor is a row that no token has.
     """
-    found: dict[int, str] = {}
+    token_of_row: dict[int, str] = {}
     tokens = _strings(state["strings"], state["ends"])
     for token, row in zip(tokens, state["vector_rows"].tolist(), strict=True):
-        if row and (row not in found or token == token.lower()):
-            found[row] = token
-    return tuple(found.values()), list(found)
+        if row and (row not in token_of_row or token == token.lower()):
+            token_of_row[row] = token
+    return tuple(token_of_row.values()), list(token_of_row)
 
 
 def _strings(letters: NDArray[np.uint8], ends: NDArray[np.int32]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Recurrent layers over sequences of unlike length, without padding; always in full precision."""
+"""Recurrent layers over sequences of different lengths, without padding; always in full precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def states(lstm: nn.Module, flat: Tensor, sizes: Tensor) -> Tensor:
-    """The states at every member of sequences that stand one after the other.
+    """The states at every member of concatenated sequences.
 
     | input | shape |
     |---|---|

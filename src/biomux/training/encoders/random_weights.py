@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDTH = 64
 LAYERS = 2
 MOST = 4000
-"""Words that are known; all others are spelled."""
+"""How many words are known; all others are spelled."""
 
 
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:

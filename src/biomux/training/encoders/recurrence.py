@@ -1,7 +1,7 @@
-"""A BiLSTM over padded rows, several times as fast as packed sequences are on a CPU.
+"""A BiLSTM over padded rows, several times as fast as packed sequences on a CPU.
 
-Each direction is an LSTM of its own, and the one that goes back reads each row from its last word on: padding always comes last, and
-never changes what stands before it.
+Each direction is a separate LSTM, and the backward one reads each row from its last word on: padding always comes last, and
+never affects what comes before it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Recurrence(nn.Module):
-    """Both directions side by side are as wide as what comes in."""
+    """Both directions side by side are as wide as the input."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class Recurrence(nn.Module):
         self.back = nn.LSTM(width, width // 2, batch_first=True)
 
     def forward(self, hidden: Tensor, sizes: Tensor) -> Tensor:
-        """States of rows × length × width; a row has as many members as `sizes` says, and what is beyond them means nothing."""
+        """States of rows × length × width; a row has as many members as `sizes` says, and the states beyond them are meaningless."""
         places = torch.arange(hidden.shape[1], device=hidden.device)[None, :]
         turned = torch.where(places < sizes[:, None], sizes[:, None] - 1 - places, places)[..., None]
         ahead, _ = self.ahead(hidden)

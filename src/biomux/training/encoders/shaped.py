@@ -1,4 +1,4 @@
-"""A transformer of a given shape with random weights: a student that is to be distilled, or an encoder to pre-train from nothing."""
+"""A transformer of a given shape with random weights: a student for distillation, or an encoder to pre-train from scratch."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     try:
         encoder = build(_described(shape, size=size, longest=longest, dropout=settings.dropout))
     except ValueError as error:
-        said = str(error).splitlines()[0]
-        raise RecipeError("BX306", f"cannot build this shape: {said}", where="model → encoder → shape") from None
+        reason = str(error).splitlines()[0]
+        raise RecipeError("BX306", f"cannot build this shape: {reason}", where="model → encoder → shape") from None
     return BuiltEncoder(encoder, tokenizer, specials(tokenizer))
 
 
 def _described(shape: schema.ShapeSettings, *, size: int, longest: int, dropout: float) -> dict[str, Any]:
-    """The shape under the names that each family has for its parts."""
+    """The shape under each family's own names for its parts."""
     common: dict[str, Any] = {
         "model_type": shape.family,
         "vocab_size": size,

@@ -17,12 +17,12 @@ SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 def tokenizer_of(name: str, *, lower_case: bool | None = None) -> Tokenizer:
     """The tokenizer of a hub name or folder; it neither pads nor cuts.
 
-    Without `lower_case` the case is as the encoder's files say it, or else as its vocabulary shows it.
+    Without `lower_case`, the case rule comes from the encoder's files, or else from its vocabulary.
     """
     if (file := file_of(name, "tokenizer.json")) is not None:
         try:
             tokenizer = Tokenizer.from_file(str(file))
-        except Exception as error:  # the library has no class of its own for this
+        except Exception as error:  # the library has no exception class for this
             raise _unreadable(file, str(error)) from None
         if lower_case is not None:
             _set_case(tokenizer, lower_case, name)
@@ -33,7 +33,7 @@ def tokenizer_of(name: str, *, lower_case: bool | None = None) -> Tokenizer:
             "BX401",
             "the encoder has neither tokenizer.json nor vocab.txt",
             where=name,
-            hint="give a folder that has one of them, or a hub name where there is a network",
+            hint="give a folder that has one of them, or a hub name (needs a network)",
         )
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -41,7 +41,7 @@ def tokenizer_of(name: str, *, lower_case: bool | None = None) -> Tokenizer:
 
 
 def tokens_of(name: str) -> list[str]:
-    """The tokens of a vocabulary, in their order: of a file (one a line, or a tokenizer.json), a folder or a hub name."""
+    """The tokens of a vocabulary, in their order: of a file (one per line, or a tokenizer.json), a folder or a hub name."""
     path = Path(name)
     if path.is_file():
         file: Path | None = path
@@ -53,14 +53,14 @@ def tokens_of(name: str) -> list[str]:
         raise TrainingError(
             "BX401",
             f"cannot find the vocabulary {name!r}",
-            hint="give model.encoder.vocabulary.file a file, a folder with vocab.txt or tokenizer.json, or a hub name where there is a network",
+            hint="give model.encoder.vocabulary.file a file, a folder with vocab.txt or tokenizer.json, or a hub name (needs a network)",
         )
     if file.suffix != ".json":
         return _lines(file)
     try:
         vocabulary = json.loads(file.read_bytes())["model"]
         if vocabulary["type"] != "WordPiece":
-            raise _unreadable(file, f"its tokens are those of {vocabulary['type']}, not of WordPiece")
+            raise _unreadable(file, f"it is {vocabulary['type']}, not WordPiece")
         return sorted(vocabulary["vocab"], key=vocabulary["vocab"].__getitem__)
     except (ValueError, KeyError, TypeError) as error:
         raise _unreadable(file, f"{type(error).__name__}: {error}") from None
@@ -72,10 +72,10 @@ def file_of(name: str, file: str) -> Path | None:
     if folder.is_dir():
         return folder / file if (folder / file).is_file() else None
     if folder.is_file() or name.count("/") > 1 or name.startswith(("/", ".", "~")):  # no hub name
-        said = "it is not a folder" if folder.exists() else "there is no such folder"
+        reason = "it is not a folder" if folder.exists() else "there is no such folder"
         raise TrainingError(
             "BX401",
-            f"cannot load {file} of {name!r}: {said}",
+            f"cannot load {file} of {name!r}: {reason}",
             hint="give the folder of an encoder, such as RUN/encoder of a pre-training run, or a hub name",
         )
     from huggingface_hub import hf_hub_download
@@ -83,13 +83,13 @@ def file_of(name: str, file: str) -> Path | None:
 
     try:
         return Path(hf_hub_download(name, file, local_files_only=not hub.reachable()))
-    except EntryNotFoundError:  # not in the repository or, without a network, not among what was loaded before
+    except EntryNotFoundError:  # not in the repository or, without a network, not among earlier downloads
         return None
-    except Exception as error:  # the library raises what its network layer does
+    except Exception as error:  # the library passes on any error of its network layer
         message = (
             " ".join(str(error).split())[:200]
             if hub.reachable()
-            else "the hub cannot be reached, and it was not loaded before"
+            else "the hub cannot be reached, and it was not downloaded before"
         )
         raise TrainingError(
             "BX401", f"cannot load {file} of {name!r}: {message}", hint="give a folder with tokenizer.json or vocab.txt"
@@ -137,7 +137,7 @@ def _set_case(tokenizer: Tokenizer, lower_case: bool, name: str) -> None:
 
 
 def _settings(name: str, file: str) -> dict[str, Any]:
-    """A JSON file that an encoder may have; nothing where it has none."""
+    """A JSON file that an encoder may have; empty if it has none."""
     path = file_of(name, file)
     if path is None:
         return {}
@@ -153,7 +153,7 @@ def _lines(file: Path) -> list[str]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(file, str(error)) from None
-    # Not splitlines: a token may be a character that ends lines elsewhere.
+    # Not splitlines: a token may be a character that str.splitlines takes for a line end.
     return text.removesuffix("\n").replace("\r\n", "\n").split("\n")
 
 

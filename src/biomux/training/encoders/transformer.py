@@ -65,8 +65,8 @@ class Transformer(nn.Module):
         for module in self.body.modules():
             stacks = [
                 name
-                for name, one in module.named_children()
-                if isinstance(one, nn.ModuleList) and len(one) == self.depth
+                for name, child in module.named_children()
+                if isinstance(child, nn.ModuleList) and len(child) == self.depth
             ]
             if stacks:
                 layers = getattr(module, stacks[0])
@@ -82,7 +82,7 @@ class Transformer(nn.Module):
         return int(self.config.num_hidden_layers)
 
     def checkpoint_gradients(self) -> None:
-        """Compute layers again on the way back in place of keeping their states: less memory, a third more time."""
+        """Recompute layers in the backward pass instead of keeping their states: less memory, a third more time."""
         if not getattr(self.body, "supports_gradient_checkpointing", False):
             raise TrainingError(
                 "BX401",
@@ -101,10 +101,10 @@ class Transformer(nn.Module):
     def layers(self, ids: Tensor, mask: Tensor, segments: Tensor | None = None) -> tuple[Tensor, ...]:
         """The states of every layer, the embeddings first."""
         options = self._segments(segments)
-        found: tuple[Tensor, ...] = self.body(
+        states: tuple[Tensor, ...] = self.body(
             input_ids=ids, attention_mask=mask, output_hidden_states=True, **options
         ).hidden_states
-        return found
+        return states
 
     @property
     def attention_heads(self) -> int:
@@ -112,7 +112,7 @@ class Transformer(nn.Module):
         return int(self.config.num_attention_heads)
 
     def show_attention(self) -> None:
-        """Compute attention in the way that gives its maps out; the faster ways do not."""
+        """Compute attention in the way that returns its maps; the faster ways do not."""
         self.body.set_attn_implementation("eager")
 
     def layers_and_attention(
@@ -120,13 +120,13 @@ class Transformer(nn.Module):
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         """The states of every layer, the embeddings first, and every layer's attention maps; after `show_attention`."""
         options = self._segments(segments)
-        found = self.body(
+        output = self.body(
             input_ids=ids, attention_mask=mask, output_hidden_states=True, output_attentions=True, **options
         )
-        return found.hidden_states, found.attentions
+        return output.hidden_states, output.attentions
 
     def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
-        """Segments for an encoder that knows two of them; others read both parts as one."""
+        """Segments for an encoder that has two; others read both parts as one."""
         knows = getattr(self.config, "type_vocab_size", 0) > 1
         return {"token_type_ids": segments} if segments is not None and knows else {}
 
@@ -140,12 +140,12 @@ DROPOUTS = (
     "embedding_dropout",
     "mlp_dropout",
 )
-"""What configurations call the dropout inside an encoder; that of heads is their own."""
+"""The names of dropout inside an encoder in configurations; heads have their own."""
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without the library's bars and reports, which would be written into our display; its settings are put back."""
+    """Silence the library's progress bars and reports, which would disturb our display; its settings are restored."""
     from transformers.utils import logging
 
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
@@ -177,7 +177,7 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
         raise TrainingError(
             "BX401",
             f"cannot load the encoder {name!r}: {_reason(name, error)}",
-            hint="give a folder with config.json, model.safetensors and tokenizer.json or vocab.txt, a hub name where there is a network, or in place of the name `bundle: default`, the encoder that comes with Biomux",
+            hint="give a folder with config.json, model.safetensors and tokenizer.json or vocab.txt, a hub name (needs a network), or instead of a name `bundle: default`, the encoder that comes with Biomux",
         ) from None
     if hasattr(body, "pooler"):
         body.pooler = None
@@ -188,11 +188,11 @@ def load(name: str, *, dropout: float = 0.0, lower_case: bool | None = None) -> 
 def _reason(name: str, error: Exception) -> str:
     if Path(name).exists() or hub.reachable():
         return str(error).splitlines()[0]
-    return "there is no such folder, and as a name on the hub, which cannot be reached, it was not loaded before"
+    return "there is no such folder, and the hub cannot be reached to download it"
 
 
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
-    """The encoder that a recipe names, with as many layers and the vocabulary that it asks for."""
+    """The encoder that a recipe names, with the number of layers and the vocabulary that it asks for."""
     encoder, tokenizer, _ = load(settings.name, dropout=settings.dropout, lower_case=settings.lower_case)
     if settings.layers is not None or not isinstance(settings.take, str):
         number = settings.layers if settings.layers is not None else len(settings.take)
@@ -222,7 +222,7 @@ def specials(tokenizer: Tokenizer) -> Specials:
             if index is not None:
                 return int(index)
         raise TrainingError(
-            "BX401", f"the tokenizer has none of {', '.join(names)}", hint="use an encoder's own tokenizer"
+            "BX401", f"the tokenizer has no token {', '.join(names)}", hint="use an encoder's own tokenizer"
         )
 
     return Specials(find("[PAD]", "<pad>"), find("[CLS]", "<s>"), find("[SEP]", "</s>"))

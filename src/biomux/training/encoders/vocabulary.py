@@ -1,8 +1,8 @@
-"""Another vocabulary for an encoder that has been trained with one already.
+"""A new vocabulary for an encoder that was trained with another.
 
 A token that the old vocabulary has keeps its vector; a new one starts from the mean of the vectors of the old tokens that spell
-it or, where word vectors are given, of the old tokens that are nearest to it there. Trimming keeps the tokens that given texts use, and all
-single characters, so that every word can still be spelled. A vocabulary that is trained holds what WordPiece finds common in the texts.
+it or, if word vectors are given, of the old tokens that are nearest to it there. Trimming keeps the tokens that occur in the texts, and all
+single characters, so that every word can still be spelled. A trained vocabulary holds what WordPiece finds common in the texts.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from biomux.recipes import schema
 
 NEAREST = 5
-"""How many of the old tokens a new one starts from where word vectors are given."""
+"""How many old tokens a new one starts from if word vectors are given."""
 LETTERS = 1000
 """Characters that a trained vocabulary can spell with; rarer ones are unknown to it."""
 AT_ONCE = 1024
-"""New tokens whose neighbours are looked for together."""
+"""How many new tokens are compared with the old ones at a time."""
 
 
 def saved(
     settings: schema.EncoderSettings, sample: Sequence[str], encoder: Any, tokenizer: Tokenizer
 ) -> dict[str, Any] | None:
-    """What a recipe's vocabulary saves: rows of the embedding table, and tokens of a sample of the text; None where it is the encoder's own."""
+    """What a recipe's vocabulary saves: rows of the embedding table, and tokens of a sample of the text; None if it is the encoder's own."""
     if settings.vocabulary.kind == "keep" or not settings.name or settings.kind not in ("transformer", "shaped"):
         return None
     old = tokenizer_of(settings.name, lower_case=settings.lower_case)
     lengths = [
-        sum(len(encoding.ids) for encoding in one.encode_batch_fast(list(sample), add_special_tokens=False))
-        for one in (old, tokenizer)
+        sum(len(encoding.ids) for encoding in vocabulary.encode_batch_fast(list(sample), add_special_tokens=False))
+        for vocabulary in (old, tokenizer)
     ]
-    sizes = [one.get_vocab_size() for one in (old, tokenizer)]
+    sizes = [vocabulary.get_vocab_size() for vocabulary in (old, tokenizer)]
     width = encoder.body.get_input_embeddings().weight.shape[1]
     return {
         "tokens_before": sizes[0],
@@ -64,44 +64,44 @@ def replace(
     tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str], *, vectors: str | None = None
 ) -> tuple[Tokenizer, Tensor]:
     """A WordPiece tokenizer with another vocabulary, and its embedding table."""
-    kept = [
+    new_tokens = [
         *SPECIALS,
         *(token for token in dict.fromkeys(tokens) if token not in SPECIALS and not token.startswith("[unused")),
     ]
-    return _with_vocabulary(tokenizer, kept), rows(tokenizer, table, kept, vectors=vectors)
+    return _with_vocabulary(tokenizer, new_tokens), rows(tokenizer, table, new_tokens, vectors=vectors)
 
 
 def rows(tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str], *, vectors: str | None = None) -> Tensor:
-    """What these tokens start from: a row of the old table, the mean of those that spell one, or of those nearest in the file of word `vectors`."""
-    known = tokenizer.get_vocab()
-    found = table[[known.get(token, 0) for token in tokens]]
-    new = [token for token in tokens if token not in known]
-    near = _nearest(new, known, vectors) if vectors is not None else {}
+    """The vectors that these tokens start from: a row of the old table, the mean of the rows that spell one, or of the nearest in the file of word `vectors`."""
+    old_ids = tokenizer.get_vocab()
+    new_rows = table[[old_ids.get(token, 0) for token in tokens]]
+    new = [token for token in tokens if token not in old_ids]
+    near = _nearest(new, old_ids, vectors) if vectors is not None else {}
     for row, token in enumerate(tokens):
         if token in near:
-            found[row] = table[[known[one] for one in near[token]]].mean(dim=0)
-        elif token not in known:
-            found[row] = _vector(tokenizer, table, token)
-    return found
+            new_rows[row] = table[[old_ids[neighbour] for neighbour in near[token]]].mean(dim=0)
+        elif token not in old_ids:
+            new_rows[row] = _vector(tokenizer, table, token)
+    return new_rows
 
 
-def _nearest(new: Sequence[str], known: Iterable[str], file: str) -> dict[str, list[str]]:
-    """For each new token that is a word with a vector: the old tokens whose vectors have most nearly its direction."""
-    old = {token for token in known if not token.startswith(("##", "["))}
-    found = word_vectors.read(file, wanted=old | set(new))
-    table = torch.from_numpy(np.asarray(found.table))
+def _nearest(new: Sequence[str], vocabulary: Iterable[str], file: str) -> dict[str, list[str]]:
+    """For each new token that is a word with a vector: the old tokens with the most similar vectors, by cosine."""
+    old = {token for token in vocabulary if not token.startswith(("##", "["))}
+    vectors = word_vectors.read(file, wanted=old | set(new))
+    table = torch.from_numpy(np.asarray(vectors.table))
     table = table / table.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    places = {word: place for place, word in enumerate(found.words)}
-    partners = [word for word in found.words if word in old]
+    places = {word: place for place, word in enumerate(vectors.words)}
+    partners = [word for word in vectors.words if word in old]
     if not partners:
         return {}
-    wanted = [token for token in new if token in places]
+    words = [token for token in new if token in places]
     theirs = table[[places[word] for word in partners]].T
     near: dict[str, list[str]] = {}
-    for begin in range(0, len(wanted), AT_ONCE):
-        some = wanted[begin : begin + AT_ONCE]
-        best = (table[[places[word] for word in some]] @ theirs).topk(min(NEAREST, len(partners)), dim=1).indices
-        near |= {word: [partners[place] for place in row] for word, row in zip(some, best.tolist(), strict=True)}
+    for begin in range(0, len(words), AT_ONCE):
+        chunk = words[begin : begin + AT_ONCE]
+        best = (table[[places[word] for word in chunk]] @ theirs).topk(min(NEAREST, len(partners)), dim=1).indices
+        near |= {word: [partners[place] for place in row] for word, row in zip(chunk, best.tolist(), strict=True)}
     return near
 
 
@@ -111,7 +111,7 @@ def in_order(tokenizer: Tokenizer) -> list[str]:
 
 
 def learn(tokenizer: Tokenizer, texts: Iterable[str], *, size: int) -> list[str]:
-    """The tokens of a WordPiece vocabulary of about `size`, trained on texts that are split into words and spelled as the tokenizer does. Texts are read twice.
+    """The tokens of a WordPiece vocabulary of about `size`, trained on texts that are split and normalised as the tokenizer does. Texts are read twice.
 
     The same texts give the same tokens, in the same order.
     """
@@ -126,8 +126,8 @@ def learn(tokenizer: Tokenizer, texts: Iterable[str], *, size: int) -> list[str]
     fresh = Tokenizer(models.WordPiece(unk_token=SPECIALS[1], max_input_chars_per_word=100))
     fresh.normalizer, fresh.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
     letters = _alphabet(tokenizer, texts)
-    # Letters are numbered here: the trainer would number them as they come out of its tables, differently each time, and ties are broken by these numbers.
-    inner = [f"##{one}" for one in letters if len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{one}")) == 1]
+    # Letters are numbered here: the trainer would number them in the random order of its tables, and ties are broken by these numbers.
+    inner = [f"##{letter}" for letter in letters if len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{letter}")) == 1]
     trainer = trainers.WordPieceTrainer(
         vocab_size=size,
         special_tokens=[*SPECIALS, *letters, *inner],
@@ -139,16 +139,19 @@ def learn(tokenizer: Tokenizer, texts: Iterable[str], *, size: int) -> list[str]
 
 
 def _alphabet(tokenizer: Tokenizer, texts: Iterable[str]) -> list[str]:
-    """The commonest characters of texts as the tokenizer spells them, without blanks."""
+    """The most common characters of normalised texts, without blanks."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text)
-    common = sorted((one for one in counts if not one.isspace()), key=lambda one: (-counts[one], one))
+    common = sorted(
+        (character for character in counts if not character.isspace()),
+        key=lambda character: (-counts[character], character),
+    )
     return sorted(common[:LETTERS])
 
 
 class _Chained:
-    """Texts one after the other, as often as they are asked for."""
+    """Texts one after the other; can be iterated repeatedly."""
 
     def __init__(self, *parts: Iterable[str]) -> None:
         self._parts = [list(part) if isinstance(part, Iterator) else part for part in parts]
@@ -167,7 +170,7 @@ class _Lines:
 
 def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: int = 1) -> tuple[Tokenizer, Tensor]:
     """The same tokenizer with only the tokens that occur at least `minimum` times in the texts, and single characters."""
-    # No token crosses a blank, so each string between blanks is split once, however often it comes.
+    # No token crosses a blank, so each string between blanks is split once, however often it occurs.
     strings = Counter(string for text in texts for string in text.split(" "))
     counts: Counter[int] = Counter()
     for chunk in _chunks(strings):
@@ -175,8 +178,8 @@ def trim(tokenizer: Tokenizer, table: Tensor, texts: Iterable[str], *, minimum: 
             for index in encoding.ids:
                 counts[index] += strings[string]
     by_index = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
-    kept = [token for token, index in by_index if counts[index] >= minimum or len(token.removeprefix("##")) == 1]
-    return replace(tokenizer, table, kept)
+    kept_tokens = [token for token, index in by_index if counts[index] >= minimum or len(token.removeprefix("##")) == 1]
+    return replace(tokenizer, table, kept_tokens)
 
 
 def shaped(
@@ -195,7 +198,7 @@ def shaped(
 
 
 def lines_of(files: Iterable[str]) -> Iterator[str]:
-    """The documents of plain-text files, one a line, gzipped or not."""
+    """The documents of plain-text files, one per line, gzipped or not."""
     for file in files:
         for source in sources(file):
             for _, line in lines(source):
@@ -214,11 +217,11 @@ def _vector(tokenizer: Tokenizer, table: Tensor, token: str) -> Tensor:
 
 
 def _continuation(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The old tokens that spell a word's continuation: the longest first, as WordPiece itself goes."""
+    """The old tokens that spell a word's continuation: the longest first, as in WordPiece itself."""
     ids: list[int] = []
     while text:
         heads = ((size, tokenizer.token_to_id(f"##{text[:size]}")) for size in range(len(text), 0, -1))
-        size, index = next((found for found in heads if found[1] is not None), (0, None))
+        size, index = next((candidate for candidate in heads if candidate[1] is not None), (0, None))
         if index is None:
             return []
         ids.append(index)

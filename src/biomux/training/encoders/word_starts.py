@@ -1,4 +1,4 @@
-"""Which tokens begin a word, for encoders that put spelled words together again."""
+"""Which tokens begin a word, for encoders that join spelled words again."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ if TYPE_CHECKING:
 def word_starts(ids: Tensor, real: Tensor, continues: Tensor) -> Tensor:
     """True where a word begins; `real` is False at padding, and `continues` says for each token of the vocabulary whether it continues a word."""
     before = functional.pad(ids[:, :-1], (1, 0), value=word_tokenizer.BEFORE)
-    # A window may begin within a word: what follows [CLS] or [SEP] is a word, whatever the token says.
+    # A window may begin within a word: what follows [CLS] or [SEP] begins one, whatever the token.
     return real & ~(continues[ids] & (before >= len(SPECIALS)))

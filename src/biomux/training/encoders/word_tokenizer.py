@@ -1,8 +1,8 @@
 """Word tokens for encoders that read whole words.
 
 A known word is one token. An unknown one is spelled: the longest known beginning, then its other characters one by one, as
-WordPiece does by itself. So any word's characters can be put together again from its tokens, whether or not it was ever seen; and
-the path from text to tokens is the one of all other encoders. Only a word with a character that was never seen, or one longer
+WordPiece does by itself. So any word's characters can be recovered from its tokens, seen before or not; and
+the path from text to tokens is the same as for all other encoders. Only a word with an unseen character, or one longer
 than `LONGEST`, becomes [UNK].
 """
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PAD, UNKNOWN, BEFORE, AFTER = range(4)
-"""Where these stand among `SPECIALS`, and so in every vocabulary made here."""
+"""Their places in `SPECIALS`, and so in every vocabulary made here."""
 LONGEST = 200
-"""Characters of a word."""
+"""Maximum length of a word in characters."""
 CONTINUES = "##"
-"""How a token begins that is not the beginning of a word."""
+"""The prefix of a token that continues a word."""
 
 
 def split(texts: Iterable[str], *, lower: bool = False) -> Counter[str]:
-    """The words of texts as the tokenizer would split them, with how often each comes.
+    """The words of texts as the tokenizer would split them, with the count of each.
 
     >>> split(["IL-2 and il-2"])["-"]
     2
@@ -41,30 +41,30 @@ def split(texts: Iterable[str], *, lower: bool = False) -> Counter[str]:
 
 
 def tokenizer(words: Iterable[str], *, lower: bool = False, alphabet: Iterable[str] = ()) -> Tokenizer:
-    """A tokenizer that knows the words, and can spell all others of their characters, of ASCII's and of the `alphabet`.
+    """A tokenizer that knows the words, and can spell others with their characters, those of ASCII and those of the `alphabet`.
 
-    >>> made = tokenizer(["the", "kin", "kinase"])
-    >>> made.encode("the kinases", add_special_tokens=False).tokens
+    >>> words = tokenizer(["the", "kin", "kinase"])
+    >>> words.encode("the kinases", add_special_tokens=False).tokens
     ['the', 'kinase', '##s']
     """
-    known = dict.fromkeys(words)
-    characters = {character for word in known for character in word} | set(alphabet)
+    known_words = dict.fromkeys(words)
+    characters = {character for word in known_words for character in word} | set(alphabet)
     characters |= set(string.ascii_letters + string.digits + string.punctuation)
     if lower:
         characters -= set(string.ascii_uppercase)
     single = sorted(characters)
-    tokens = dict.fromkeys((*SPECIALS, *single, *(f"{CONTINUES}{one}" for one in single), *known))
+    tokens = dict.fromkeys((*SPECIALS, *single, *(f"{CONTINUES}{letter}" for letter in single), *known_words))
     model = models.WordPiece(
         {token: index for index, token in enumerate(tokens)},
         unk_token=SPECIALS[UNKNOWN],
         max_input_chars_per_word=LONGEST,
     )
-    made = Tokenizer(model)
-    made.normalizer = normalizers.BertNormalizer(lowercase=lower)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.post_processor = processors.BertProcessing(("[SEP]", AFTER), ("[CLS]", BEFORE))
-    made.add_special_tokens(list(SPECIALS))
-    return made
+    result = Tokenizer(model)
+    result.normalizer = normalizers.BertNormalizer(lowercase=lower)
+    result.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    result.post_processor = processors.BertProcessing(("[SEP]", AFTER), ("[CLS]", BEFORE))
+    result.add_special_tokens(list(SPECIALS))
+    return result
 
 
 def tokens_of(tokenizer: Tokenizer) -> list[str]:

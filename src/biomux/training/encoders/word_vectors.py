@@ -1,12 +1,12 @@
-"""Word vectors from files: word2vec's text (with or without its first line, so GloVe's too), word2vec's binary, and .npz.
+"""Word vectors from files: word2vec's text format (with or without its first line, so GloVe's too), its binary format, and .npz.
 
 | file | layout |
 |---|---|
-| text | `words width` on a line of its own, or not; then `word number number …`, a word a line; gzipped or not |
-| binary | `words width` on a line; then for each word its bytes, a space, and float32 numbers, a line end after them or not |
+| text | optionally a line `words width`; then `word number number …`, one word per line; gzipped or not |
+| binary | a line `words width`; then for each word its bytes, a space, float32 numbers, and optionally a line end |
 | .npz | `words` (strings) and `vectors` (words × width, any float) |
 
-Files are read as a stream; only the words that are wanted are kept. A word that comes twice keeps its first vector. Nothing is
+Files are read as a stream; only the wanted words are kept. A word that occurs twice keeps its first vector. Nothing is
 unpickled.
 """
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 Kind = Literal["text", "binary", "npz"]
 
 WIDEST = 4096
-"""The largest width that is believed."""
+"""The largest plausible width."""
 LONGEST_WORD = 4096
-"""Bytes of a word; a binary file without a space for longer than this is not one."""
+"""Maximum length of a word in bytes; a binary file without a space for longer than this is refused."""
 ROWS = 4096
-"""Rows of an .npz that are read at a time."""
+"""Rows of an .npz to read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Words, and a row for each. `seen` is how many words the file has."""
+    """Words, and a row for each. `seen` is the number of words in the file."""
 
     words: tuple[str, ...]
     table: NDArray[np.float32]
@@ -57,29 +57,29 @@ class Vectors:
 def read(path: str | Path, *, wanted: Container[str] | None = None, most: int = 0, width: int | None = None) -> Vectors:
     """The vectors of the words that are `wanted` (all if None), and of the file's first `most` words.
 
-    Files list frequent words first, as a rule. A `width` that the file does not have is an error.
+    Files usually list frequent words first. A `width` other than the file's is an error.
     """
     place = Path(path)
     if not place.is_file():
         raise TrainingError("BX420", "no such file of word vectors", where=str(place), hint="check the path")
     readers = {"text": _text, "binary": _binary, "npz": _npz}
-    found, entries = readers[kind_of(place)](place)
-    if width is not None and found != width:
-        raise _wrong(f"vectors have {found} numbers, and {width} are asked for", str(place))
+    file_width, entries = readers[kind_of(place)](place)
+    if width is not None and file_width != width:
+        raise _wrong(f"vectors must have {width} numbers, got {file_width}", str(place))
     words: dict[str, NDArray[np.float32]] = {}
-    seen = 0
+    words_read = 0
     for word, raw, where in entries:
-        if (seen < most or wanted is None or word in wanted) and word not in words:
-            words[word] = _numbers(raw, found, where)
-        seen += 1
-    if not seen:
+        if (words_read < most or wanted is None or word in wanted) and word not in words:
+            words[word] = _numbers(raw, file_width, where)
+        words_read += 1
+    if not words_read:
         raise TrainingError("BX421", "the file has no vectors", where=str(place), hint="download it again")
-    table = np.stack(list(words.values())) if words else np.zeros((0, found), dtype=np.float32)
-    return Vectors(tuple(words), table, seen)
+    table = np.stack(list(words.values())) if words else np.zeros((0, file_width), dtype=np.float32)
+    return Vectors(tuple(words), table, words_read)
 
 
 def kind_of(path: Path) -> Kind:
-    """Which of the three a file is: by its first bytes, whatever its name."""
+    """The format of a file, by its first bytes, whatever its name."""
     source = of_path(path)
     head = source.head(1 << 16)
     if head.startswith(b"PK"):
@@ -99,33 +99,33 @@ def kind_of(path: Path) -> Kind:
 def _text(path: Path) -> tuple[int, Iterator[Entry]]:
     with of_path(path).open() as stream:
         first = stream.readline(LONGEST_WORD + 32 * WIDEST).removeprefix(b"\xef\xbb\xbf").rstrip()
-    told = _first_line(first)
-    width = told[1] if told else len(first.split(b" ")) - 1
+    header = _first_line(first)
+    width = header[1] if header else len(first.split(b" ")) - 1
     if not 1 <= width <= WIDEST:
-        raise _wrong(f"a vector of {width} numbers", f"{path}:1")
-    return width, _text_entries(path, width, told[0] if told else None)
+        raise _wrong(f"a vector must have 1 to {WIDEST:,} numbers, got {width}", f"{path}:1")
+    return width, _text_entries(path, width, header[0] if header else None)
 
 
 def _text_entries(path: Path, width: int, number: int | None) -> Iterator[Entry]:
-    seen, at = 0, 0
+    entries, line_number = 0, 0
     with of_path(path).open() as stream:
-        for at, raw in enumerate(stream, 1):
+        for line_number, raw in enumerate(stream, 1):
             line = raw.rstrip(b"\r\n ")
-            if at == 1:
+            if line_number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
                 if number is not None:
                     continue
-            where = f"{path}:{at}"
+            where = f"{path}:{line_number}"
             if not line:
                 continue
             parts = line.rsplit(b" ", width)
-            # A few words of public files hold spaces; but a number in front of numbers is a vector too long.
+            # A few words in public files contain spaces; but a number before the numbers means that the vector is too long.
             if len(parts) <= width or not parts[0] or _ends_in_number(parts[0]):
-                raise _wrong(f"{len(line.split()) - 1} numbers where vectors have {width}", where)
-            seen += 1
+                raise _wrong(f"the vector must have {width} numbers, got {len(line.split()) - 1}", where)
+            entries += 1
             yield _decoded(parts[0], where), line[len(parts[0]) + 1 :], where
-    if number is not None and seen != number:
-        raise _short(f"the first line promises {number} words, and there are {seen}", str(path))
+    if number is not None and entries != number:
+        raise _short(f"the first line says {number} words, but there are {entries}", str(path))
 
 
 def _ends_in_number(word: bytes) -> bool:
@@ -141,41 +141,41 @@ def _ends_in_number(word: bytes) -> bool:
 
 def _binary(path: Path) -> tuple[int, Iterator[Entry]]:
     with of_path(path).open() as stream:
-        told = _first_line(stream.readline(64))
-    if told is None:
+        header = _first_line(stream.readline(64))
+    if header is None:
         raise TrainingError(
             "BX420",
-            "not a binary file of word2vec: its first line does not say how many words and numbers there are",
+            "not a word2vec binary file: its first line does not give the numbers of words and dimensions",
             where=str(path),
-            hint="give word2vec's text or binary, or an .npz with words and vectors",
+            hint="give a word2vec text or binary file, or an .npz with words and vectors",
         )
-    if not 1 <= told[1] <= WIDEST:
-        raise _wrong(f"a vector of {told[1]} numbers", str(path))
-    return told[1], _binary_entries(path, *told)
+    if not 1 <= header[1] <= WIDEST:
+        raise _wrong(f"a vector must have 1 to {WIDEST:,} numbers, got {header[1]}", str(path))
+    return header[1], _binary_entries(path, *header)
 
 
 def _binary_entries(path: Path, number: int, width: int) -> Iterator[Entry]:
     with of_path(path).open() as stream:
         stream.readline(64)
-        kept = b""
+        buffer = b""
         for index in range(number):
             where = f"{path}, word {index + 1}"
-            while b" " not in kept:
-                if len(kept) > LONGEST_WORD:
-                    raise _wrong(f"no word after the vector before: vectors may not have {width} numbers", where)
+            while b" " not in buffer:
+                if len(buffer) > LONGEST_WORD:
+                    raise _wrong(f"cannot find the next word: vectors may not have {width} numbers", where)
                 more = stream.read(1 << 16)
                 if not more:
-                    raise _short(f"the first line promises {number} words, and the file ends after {index}", str(path))
-                kept += more
-            word, _, kept = kept.partition(b" ")
-            if len(kept) < 4 * width:
-                kept += stream.read(max(1 << 16, 4 * width))
-            if len(kept) < 4 * width:
+                    raise _short(f"the first line says {number} words, but the file ends after {index}", str(path))
+                buffer += more
+            word, _, buffer = buffer.partition(b" ")
+            if len(buffer) < 4 * width:
+                buffer += stream.read(max(1 << 16, 4 * width))
+            if len(buffer) < 4 * width:
                 raise _short("the file ends within a vector", where)
-            yield _decoded(word.lstrip(b"\n"), where), np.frombuffer(kept[: 4 * width], dtype="<f4"), where
-            kept = kept[4 * width :]
-        if (kept + stream.read(1)).strip():
-            raise _wrong(f"there is more after the {number} words that the first line promises", str(path))
+            yield _decoded(word.lstrip(b"\n"), where), np.frombuffer(buffer[: 4 * width], dtype="<f4"), where
+            buffer = buffer[4 * width :]
+        if (buffer + stream.read(1)).strip():
+            raise _wrong(f"the file continues after the {number} words of its first line", str(path))
 
 
 def _npz(path: Path) -> tuple[int, Iterator[Entry]]:
@@ -185,7 +185,7 @@ def _npz(path: Path) -> tuple[int, Iterator[Entry]]:
             if not {"words.npy", "vectors.npy"} <= set(names):
                 raise TrainingError(
                     "BX420",
-                    f"the .npz has {', '.join(names) or 'nothing'}, not words and vectors",
+                    f"the .npz must have words and vectors, got {', '.join(names) or 'nothing'}",
                     where=str(path),
                     hint="write it with numpy.savez(words=…, vectors=…)",
                 )
@@ -202,7 +202,7 @@ def _npz(path: Path) -> tuple[int, Iterator[Entry]]:
     if len(shape) != 2 or words.ndim != 1 or len(words) != shape[0] or not 1 <= shape[1] <= WIDEST:
         raise _wrong(f"words of shape {words.shape} and vectors of shape {shape}", str(path))
     if words.dtype.kind not in "US" or dtype.kind != "f":
-        raise _wrong(f"words are {words.dtype} and vectors {dtype}, not strings and floats", str(path))
+        raise _wrong(f"words and vectors must be strings and floats, got {words.dtype} and {dtype}", str(path))
     return shape[1], _npz_entries(path, words)
 
 
@@ -236,7 +236,7 @@ def _npz_entries(path: Path, words: NDArray[np.str_]) -> Iterator[Entry]:
 
 
 def _first_line(line: bytes) -> tuple[int, int] | None:
-    """How many words of which width, where a line says just that."""
+    """The number of words and their width, if that is all the line says."""
     parts = line.split()
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         return None
@@ -256,14 +256,14 @@ def _numbers(raw: bytes | NDArray[np.float32], width: int, where: str) -> NDArra
     try:
         numbers = np.array(raw.split(b" ") if isinstance(raw, bytes) else raw, dtype=np.float32)
     except ValueError:
-        raise _wrong("a vector has something that is not a number", where) from None
+        raise _wrong("a vector contains something that is not a number", where) from None
     if numbers.shape != (width,) or not np.isfinite(numbers).all():
-        raise _wrong("a vector has something that is not a finite number", where)
+        raise _wrong("a vector contains something that is not a finite number", where)
     return numbers
 
 
 def _wrong(message: str, where: str) -> TrainingError:
-    return TrainingError("BX422", message, where=where, hint="check that the file is whole and of the kind it is named")
+    return TrainingError("BX422", message, where=where, hint="check that the file is complete and has the right format")
 
 
 def _short(message: str, where: str) -> TrainingError:

@@ -1,26 +1,26 @@
 """The graph of a bundle, written node by node: the encoder once, then all heads.
 
-It is written here, not traced, so that it holds few kinds of nodes and nothing else, whatever the versions of torch and its exporter. One file an encoder
-family, one line here. What a head does not read is not computed: after the attention of the last layer come only the rows that are asked for.
+It is written here, not traced, so that it holds few kinds of nodes and nothing else, whatever the versions of torch and its exporter. One file per encoder
+family, one line here. What a head does not read is not computed: after the attention of the last layer, only the rows that are needed are computed.
 
 | input | shape | |
 |---|---|---|
 | ids, mask | windows × length | |
-| vectors | windows × length × width | in place of ids, of encoders that read words' own vectors: they have a graph of their own (`words`) |
-| segments | windows × length | where a head reads pairs of texts and the encoder tells them apart |
+| vectors | windows × length × width | instead of ids, for encoders that read words' own vectors, which have a separate graph (`words`) |
+| segments | windows × length | if a head reads pairs of texts and the encoder distinguishes them |
 | first | words | places of words' first tokens in the flattened rows |
-| starts | windows, or none | places of windows' first tokens, where a head reads [CLS] |
-| tokens | windows · length, or none | places of all tokens, where a head reads them all |
+| starts | windows, or none | places of windows' first tokens, if a head reads [CLS] |
+| tokens | windows · length, or none | places of all tokens, if a head reads them all |
 
 | output | shape | heads |
 |---|---|---|
 | logits | words × labels | of words |
-| answers | (words + starts) × 2 a head | where an answer begins and ends; [CLS] stands for none |
+| answers | (words + starts) × 2 per head | where an answer begins and ends; [CLS] means no answer |
 | windows, pooled | windows × labels | of windows, by [CLS] or by all their tokens |
 | tokens.logits | tokens × labels | of tokens |
 | states | words × width | what heads of pairs of spans read |
 
-Heads of pairs are a graph of their own (`pairs`): which pairs there are is known only when words have been decoded.
+Heads of pairs are a separate graph (`pairs`): the pairs are known only when words have been decoded.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ ACTIVATION_KEYS = ("hidden_act", "activation")
 
 @dataclass(frozen=True)
 class Written:
-    """Graphs as bytes: the encoder's, that of pairs of spans and that of words' own vectors if there are any; `heads.columns` says where each head's logits stand."""
+    """Graphs as bytes: the encoder's, that of pairs of spans and that of words' own vectors if there are any; `heads.columns` says where each head's logits are."""
 
     graph: bytes
     pairs: bytes | None
@@ -64,23 +64,23 @@ class Written:
 
 
 def family_of(config: Config) -> Family:
-    """How an encoder becomes a graph; BX505 if there is no way."""
+    """How an encoder becomes a graph; BX505 if it cannot."""
     kind = str(config.get("kind") or config.get("model_type"))
-    found = FAMILIES.get(kind)
-    if found is None:
+    family = FAMILIES.get(kind)
+    if family is None:
         raise BundleError(
             "BX505",
-            f"cannot export an encoder of kind {kind!r}; supported are {', '.join(FAMILIES)}",
+            f"cannot export an encoder of kind {kind!r}: only {', '.join(FAMILIES)} are supported",
             hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
         )
     activation = next((config[key] for key in ACTIVATION_KEYS if key in config), None)
     if activation is not None and activation not in {*ACTIVATIONS, "maxout"}:
         raise BundleError(
             "BX505",
-            f"cannot export an encoder with the activation {activation!r}; supported are {', '.join(ACTIVATIONS)}",
+            f"cannot export an encoder with the activation {activation!r}: only {', '.join(ACTIVATIONS)} are supported",
             hint="annotate with the run itself: biomux.load(RUN); it needs biomux[train]",
         )
-    return found
+    return family
 
 
 def write(
@@ -108,16 +108,20 @@ def write(
     encoded = family.write(graph, state, config, pick, segments=segments)
     states = heads.States(graph, encoded, pick, kinds)
     outputs: dict[str, list[Any]] = {}
-    for output, own in by_output.items():
+    for output, output_heads in by_output.items():
         if output != "pairs":
-            heads.write(graph, states, own, output)
-            outputs[output] = [f"{output} rows", sum(head.labels for head in own)]
+            heads.write(graph, states, output_heads, output)
+            outputs[output] = [f"{output} rows", sum(head.labels for head in output_heads)]
     second = None
     if "pairs" in by_output:
         mixes = list(dict.fromkeys(head.mix for head in by_output["pairs"]))
-        found = [states.of("first", mix) for mix in mixes]
-        # A copy where there is one only: heads of words read the same states under another name.
-        whole = graph.concat(found, axis=-1) if len(found) > 1 else graph.add("Mul", found[0], graph.number(1))
+        mixed_states = [states.of("first", mix) for mix in mixes]
+        # A copy if there is only one: heads of words read the same states under another name.
+        whole = (
+            graph.concat(mixed_states, axis=-1)
+            if len(mixed_states) > 1
+            else graph.add("Mul", mixed_states[0], graph.number(1))
+        )
         graph.named(whole, "states")
         outputs["states"] = ["states rows", len(mixes) * encoded.width]
         second = pairs.write(by_output["pairs"], mixes, encoded.width)

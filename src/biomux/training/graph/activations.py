@@ -1,4 +1,4 @@
-"""Activations by the names that configurations have for them."""
+"""Activations by their names in configurations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Paper E's encoder: word vectors and a character BiLSTM, then BiLSTMs over words.
 
-As in `biomux.training.encoders.bilstm`, tokens that the tokenizer spelled are words again here: M words of B windows, of L tokens each. LSTMs read
-steps × sequences: the words of window b stand at w · B + b, w being the word's number.
+As in `biomux.training.encoders.bilstm`, spelled tokens are joined to words again here: M words of B windows, of L tokens each. LSTMs read
+steps × sequences: the words of window b are at w · B + b, where w is the word's number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:  # noqa: ARG001
-    """Everything is computed for all words: the state of each depends on all others of its window."""
+    """All words are computed: the state of each depends on all others in its window."""
     width = 2 * int(config["hidden"])
     begins = _begins(graph, state)
     axis = graph.constant(np.array(1, np.int64))
@@ -39,13 +39,13 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
     steps = graph.add("Mul", length, windows)
     laid = graph.add("ScatterND", graph.zeros(steps, inner), places, words)
     rows = graph.reshape(laid, length, windows, inner)
-    found = []
+    states = []
     for layer in range(int(config["layers"])):
         rows, _ = recurrent.both_ways(graph, rows, sizes, state, f"layer.{layer}")
         flat = graph.reshape(rows, -1, width)
-        told = graph.reshape(graph.add("Gather", flat, at, axis=0), windows, length, width)
-        found.append(graph.add("Mul", told, real))
-    return Encoded(pick(found[-1], width), tuple(found[:-1]), width)
+        token_states = graph.reshape(graph.add("Gather", flat, at, axis=0), windows, length, width)
+        states.append(graph.add("Mul", token_states, real))
+    return Encoded(pick(states[-1], width), tuple(states[:-1]), width)
 
 
 def _numbers(graph: Graph) -> str:
@@ -65,14 +65,14 @@ def _begins(graph: Graph, state: State) -> str:
     """1 where a word begins: at a token that does not continue the one before it, or that follows a special one."""
     zero, one = graph.integers(0), graph.integers(1)
     table = graph.constant(state["continues"].astype(np.int64), "embeddings.continues")
-    goes_on = graph.add("Gather", table, "ids", axis=0)
+    continues = graph.add("Gather", table, "ids", axis=0)
     column = graph.integers(1)
     first = graph.add("Mul", graph.add("Slice", "ids", zero, one, column), zero)
     before = graph.add("Concat", first, graph.add("Slice", "ids", zero, graph.integers(-1), column), axis=1)
     # 1 where the token before is an ordinary one: special tokens come first in the vocabulary.
     above = graph.add("Sub", before, graph.integers(len(SPECIALS) - 1))
     ordinary = graph.add("Min", graph.add("Max", above, zero), one)
-    out: str = graph.add("Mul", "mask", graph.add("Sub", one, graph.add("Mul", goes_on, ordinary)))
+    out: str = graph.add("Mul", "mask", graph.add("Sub", one, graph.add("Mul", continues, ordinary)))
     return out
 
 
@@ -80,13 +80,13 @@ def _words(graph: Graph, state: State, config: Config, begins: str, firsts: str)
     """Word vector and characters of each word: M × (word width + 2 · character hidden)."""
     zero, one = graph.integers(0), graph.integers(1)
     ids, mask, flags = (graph.reshape(values, -1) for values in ("ids", "mask", begins))
-    # A word goes on if what follows its first token is there and begins none.
-    goes_on = graph.add("Sub", mask, flags)
-    next_one = graph.add("Concat", graph.add("Slice", goes_on, one, graph.integers(1 << 40), zero), zero, axis=0)
+    # A word continues if the token after its first one exists and begins no word.
+    continues = graph.add("Sub", mask, flags)
+    next_one = graph.add("Concat", graph.add("Slice", continues, one, graph.integers(1 << 40), zero), zero, axis=0)
     several = graph.add("Gather", next_one, firsts, axis=0)
     tokens = graph.add("Gather", ids, firsts, axis=0)
-    known = graph.add("Gather", graph.constant(state["rows"].astype(np.int64), transformer.WORDS), tokens, axis=0)
-    single = graph.add("Mul", known, graph.add("Sub", one, several))
+    word_rows = graph.add("Gather", graph.constant(state["rows"].astype(np.int64), transformer.WORDS), tokens, axis=0)
+    single = graph.add("Mul", word_rows, graph.add("Sub", one, several))
     rows = graph.add("Add", single, graph.add("Mul", several, graph.integers(word_tokenizer.UNKNOWN)))
     table = np.concatenate([floats(state, "own.weight"), floats(state, "given")])
     vectors = graph.table(table, "embeddings.vectors", rows)
@@ -101,12 +101,12 @@ def _words(graph: Graph, state: State, config: Config, begins: str, firsts: str)
 def _spelled(
     graph: Graph, state: State, config: Config, ids: str, mask: str, flags: str, firsts: str
 ) -> tuple[str, str]:
-    """The characters of each word, of all its tokens one after the other (M × longest), and how many there are."""
+    """The characters of each word, those of all its tokens one after the other (M × longest), and their number."""
     longest = int(config["longest"])
     zero, one, end = graph.integers(0), graph.integers(1), graph.integers(longest)
     flat = graph.constant(np.array(0, np.int64))
-    own = graph.add("Gather", graph.constant(state["sizes"].astype(np.int64), "embeddings.sizes"), ids, axis=0)
-    sizes = graph.add("Mul", own, mask)
+    token_sizes = graph.add("Gather", graph.constant(state["sizes"].astype(np.int64), "embeddings.sizes"), ids, axis=0)
+    sizes = graph.add("Mul", token_sizes, mask)
     through = graph.add("CumSum", sizes, flat)
     gone = graph.add("Sub", through, sizes)
     starts = graph.add("Gather", gone, firsts, axis=0)
@@ -115,9 +115,9 @@ def _spelled(
     number = graph.constant(np.arange(longest, dtype=np.int64)[None], "embeddings.numbers")
     target = graph.add("Add", graph.add("Unsqueeze", offset, one), number)
     inside = graph.add("Sub", graph.add("Unsqueeze", sizes, one), number)
-    there = graph.add("Min", graph.add("Max", inside, zero), one)
-    # What is not there, or beyond the longest, goes to a column that nobody reads.
-    column = graph.add("Add", graph.add("Mul", target, there), graph.add("Mul", end, graph.add("Sub", one, there)))
+    exists = graph.add("Min", graph.add("Max", inside, zero), one)
+    # What does not exist, or is beyond the longest, goes to a column that is not read.
+    column = graph.add("Add", graph.add("Mul", target, exists), graph.add("Mul", end, graph.add("Sub", one, exists)))
     column = graph.add("Min", column, end)
     wide = graph.integers(longest + 1)
     place = graph.add("Add", graph.add("Unsqueeze", graph.add("Mul", word, wide), one), column)

@@ -1,7 +1,7 @@
 """Nodes and constants on the way to an ONNX model, and how numbers are rounded to int8.
 
-Weights in int8 are symmetric, a scale for each output column. Activations are rounded to int8 row by row, each row by its own
-largest value: what one word's answer is does not depend on which others it is computed with, as it would with one scale for all.
+Weights in int8 are symmetric, with a scale for each output column. Activations are rounded to int8 row by row, each row by its own
+largest value: the answer about a word does not depend on which others it is computed with, as it would with one scale for all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Precision = Literal["fp32", "int8"]
 OPSET = 20
 IR_VERSION = 10
 MOST_PARTS = 8
-"""Values that a node may read: what readers of bundles allow."""
+"""How many values a node may read: what readers of bundles allow."""
 
 
 class Graph:
@@ -42,13 +42,13 @@ class Graph:
             name
             or f"c{value.dtype.char}{value.shape}{value.tobytes().hex() if value.size <= 8 else len(self.constants)}"
         )
-        made = numpy_helper.from_array(np.ascontiguousarray(value), key)
-        if self.constants.setdefault(key, made).raw_data != made.raw_data:
-            raise ValueError(f"two constants are called {key!r}")
+        tensor = numpy_helper.from_array(np.ascontiguousarray(value), key)
+        if self.constants.setdefault(key, tensor).raw_data != tensor.raw_data:
+            raise ValueError(f"two constants have the name {key!r}")
         return key
 
     def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
-        """A node; gives the name of its output, or a list of names."""
+        """Add a node; returns the name of its output, or a list of names."""
         self._count += 1
         names = [f"{operator}_{self._count}" + (f"_{index}" if outputs > 1 else "") for index in range(outputs)]
         self.nodes.append(helper.make_node(operator, list(inputs), names, f"{operator}_{self._count}", **attributes))
@@ -85,7 +85,7 @@ class Graph:
         return out
 
     def rows_to_int8(self, rows: str) -> tuple[str, str]:
-        """Each row divided by a hundred-and-twenty-seventh of its largest value and rounded, 128 standing for zero; and that divisor."""
+        """Each row divided by 1/127 of its largest value and rounded, with 128 as zero; and that divisor."""
         largest = self.add("ReduceMax", self.add("Abs", rows), self.constant(np.array([-1], np.int64)), keepdims=1)
         divisor = self.add(
             "Mul",
@@ -112,7 +112,7 @@ class Graph:
         return out
 
     def shape(self, *sizes: str | int) -> str:
-        """A shape of sizes that are known and sizes that are computed."""
+        """A shape of known and computed sizes."""
         if all(isinstance(size, int) for size in sizes):
             return self.integers(*(int(size) for size in sizes))
         parts = [self.integers(size) if isinstance(size, int) else size for size in sizes]
@@ -141,11 +141,11 @@ class Graph:
         return out
 
     def named(self, value: str, name: str) -> str:
-        """The same value under a name of its own, as outputs have."""
+        """Give a value the name of an output."""
         node = next(node for node in reversed(self.nodes) if value in node.output)
-        for other in self.nodes:
-            other.input[:] = [name if one == value else one for one in other.input]
-        node.output[:] = [name if one == value else one for one in node.output]
+        for reader in self.nodes:
+            reader.input[:] = [name if value_name == value else value_name for value_name in reader.input]
+        node.output[:] = [name if value_name == value else value_name for value_name in node.output]
         return name
 
     def normalise(self, rows: str, state: Mapping[str, Floats], name: str, epsilon: float) -> str:
@@ -169,10 +169,10 @@ class Graph:
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in outputs.items()],
             list(self.constants.values()),
         )
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="biomux")
-        made.ir_version = IR_VERSION
-        onnx.checker.check_model(made)
-        return made
+        model_proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="biomux")
+        model_proto.ir_version = IR_VERSION
+        onnx.checker.check_model(model_proto)
+        return model_proto
 
 
 def _type(name: str) -> int:

@@ -27,16 +27,16 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
 
 
 def blocks(graph: Graph, hidden: str, real: str, state: State, config: Config, pick: Pick | None) -> Encoded:
-    """Residual windows over vectors that are zero where `real` is. Of the last block only the picked rows are mixed; all of them without `pick`."""
+    """Residual windows over vectors that are zero where `real` is. The last block mixes only the picked rows, or all of them without `pick`."""
     width, window, maxout = int(config["width"]), int(config["window"]), config["activation"] == "maxout"
     earlier = []
     for block, (name,) in enumerate(matrices(config)):
-        seen = _neighbours(graph, hidden, window, width)
+        windows = _neighbours(graph, hidden, window, width)
         earlier.append(hidden)
         last = block == int(config["blocks"]) - 1 and pick is not None
         if last and pick is not None:
-            seen, hidden, real = pick(seen, width * (2 * window + 1)), pick(hidden, width), pick(real, 1)
-        mixed = transformer.dense(graph, seen, state, name)
+            windows, hidden, real = pick(windows, width * (2 * window + 1)), pick(hidden, width), pick(real, 1)
+        mixed = transformer.dense(graph, windows, state, name)
         if maxout:
             shaped = graph.reshape(mixed, *((-1,) if last else (0, 0)), width, MAXOUT)
             mixed = graph.add("ReduceMax", shaped, graph.integers(-1), keepdims=0)
@@ -48,7 +48,7 @@ def blocks(graph: Graph, hidden: str, real: str, state: State, config: Config, p
 
 
 def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
-    """One a block."""
+    """One per block."""
     return tuple((f"layer.{block}.mix",) for block in range(int(config["blocks"])))
 
 

@@ -1,4 +1,4 @@
-"""What an encoder's graph gives to heads, and what it is written from."""
+"""What an encoder's graph provides to heads, and what it is made from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ State = Mapping[str, NDArray[Any]]
 """The encoder's weights and tables by their names in the state dict."""
 
 Config = Mapping[str, Any]
-"""What the encoder says of itself (`describe`)."""
+"""The encoder's description of itself (`describe`)."""
 
 Pick = Callable[[str, int], str]
 """From vectors of all tokens (windows × length × width) and their width to those that heads read: rows × width."""
@@ -24,7 +24,7 @@ Pick = Callable[[str, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """The states of the layers: of the last one at the picked rows, of those before it (embeddings first) everywhere."""
+    """The states of the layers: the last one's at the picked rows, those of earlier ones (embeddings first) everywhere."""
 
     last: str
     earlier: tuple[str, ...]
@@ -47,20 +47,20 @@ class WriteWords(Protocol):
 class Family:
     """How encoders of a kind become a graph.
 
-    `matrices` names the matrices that int8 rounds, layer by layer, each layer's output last: the ladder of precisions keeps the outputs first.
-    `positions` names the table whose rows limit the length of a window, and how many of its rows come before the first place; None if nothing does.
+    `matrices` names the matrices that int8 rounds, layer by layer, each layer's output last: mixes of precisions keep the outputs in fp32 first.
+    `positions` names the table whose rows limit the length of a window, and how many of its rows come before the first position; None if there is no limit.
     """
 
     write: Write
     matrices: Callable[[Config], tuple[tuple[str, ...], ...]]
     positions: tuple[str, int] | None = None
     segments: Callable[[Config], bool] = lambda _: False
-    """Whether the encoder tells two parts of a row apart."""
+    """Whether the encoder distinguishes two parts of a row."""
     words: WriteWords | None = None
-    """Writes the graph of words' own vectors, of encoders that read `vectors` and not `ids`."""
+    """Writes the graph of words' own vectors, for encoders that read `vectors` and not `ids`."""
 
 
 def floats(state: State, name: str) -> NDArray[np.float32]:
-    """A weight."""
-    found: NDArray[np.float32] = state[name].astype(np.float32)
-    return found
+    """A weight as float32."""
+    weight: NDArray[np.float32] = state[name].astype(np.float32)
+    return weight

@@ -1,6 +1,6 @@
-"""Heads taken apart: which states a head reads, how they become one vector a unit, and the layers over it.
+"""Heads taken apart: which states a head reads, how they become one vector per unit, and the layers over it.
 
-A head is known by its module: one of ours, or one that another package made of the same parts. Others have no graph.
+A head is recognised by its module: one of ours, or one that another package made from the same parts. Others have no graph.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Step:
 class HeadParts:
     """A head taken apart.
 
-    `mix` are the shares of the layers that it reads, the embeddings first; None for the last layer alone. `pooling` makes one vector of a window's
-    tokens. `lstm` are the weights of a BiLSTM over the words of a window, which comes before the steps.
+    `mix` are the shares of the layers that it reads, the embeddings first; None for only the last layer. `pooling` makes one vector of a window's
+    tokens. `lstm` has the weights of a BiLSTM over the words of a window, which comes before the steps.
     """
 
     name: str
@@ -76,7 +76,7 @@ OUTPUTS: dict[str, Output] = {"word": "logits", "token": "tokens.logits", "windo
 
 
 def taken_apart(name: str, module: nn.Module, unit: Unit) -> HeadParts:
-    """The parts of a head; BX544 if it is of a kind that has no graph."""
+    """The parts of a head; BX544 if its kind has no graph."""
     if isinstance(module, CRF):
         return taken_apart(name, module.head, unit)
     if isinstance(module, LayerMix):
@@ -84,7 +84,7 @@ def taken_apart(name: str, module: nn.Module, unit: Unit) -> HeadParts:
         inner = taken_apart(name, module.head, unit)
         if inner.mix is not None:
             raise no_graph(name, "a mix of layers within another")
-        return replace(inner, mix=tuple(float(one) for one in shares))
+        return replace(inner, mix=tuple(float(share) for share in shares))
     if isinstance(module, PairOfSpans) and unit == "pair":
         return HeadParts(name, "pairs", _steps(name, module.layers))
     if isinstance(module, AnswerSpan) and unit == "answer":
@@ -112,25 +112,25 @@ def no_graph(name: str, what: str) -> BundleError:
 
 
 def _steps(name: str, layers: Iterable[nn.Module]) -> tuple[Step, ...]:
-    found: list[Step] = []
+    steps: list[Step] = []
     for layer in layers:
         if isinstance(layer, nn.Linear):
             matrix = _array(layer.weight).T
             bias = np.zeros(matrix.shape[1], np.float32) if layer.bias is None else _array(layer.bias)
-            found.append(Step("linear", matrix, bias))
+            steps.append(Step("linear", matrix, bias))
         elif isinstance(layer, nn.LayerNorm) and layer.elementwise_affine and layer.bias is not None:
-            found.append(Step("norm", _array(layer.weight), _array(layer.bias), layer.eps))
+            steps.append(Step("norm", _array(layer.weight), _array(layer.bias), layer.eps))
         elif isinstance(layer, nn.GELU):
-            found.append(Step("gelu" if layer.approximate == "none" else "gelu_new"))
+            steps.append(Step("gelu" if layer.approximate == "none" else "gelu_new"))
         elif isinstance(layer, nn.ReLU | nn.Tanh | nn.SiLU):
-            found.append(Step(type(layer).__name__.lower()))
+            steps.append(Step(type(layer).__name__.lower()))
         elif not isinstance(layer, nn.Dropout | nn.Identity):
             raise no_graph(name, type(layer).__name__)
-    if not found or found[-1].kind != "linear":
+    if not steps or steps[-1].kind != "linear":
         raise no_graph(name, "it does not end in a linear layer")
-    return tuple(found)
+    return tuple(steps)
 
 
 def _array(value: torch.Tensor) -> Floats:
-    found: Floats = value.detach().float().cpu().numpy()
-    return found
+    array: Floats = value.detach().float().cpu().numpy()
+    return array

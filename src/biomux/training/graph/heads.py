@@ -1,4 +1,4 @@
-"""Heads on an encoder's states: those of one shape are computed side by side, as one matrix a layer.
+"""Heads on an encoder's states: those of one shape are computed side by side, as one matrix per layer.
 
 The rows that an encoder gives are words' first tokens, then [CLS] of windows, then all tokens of windows, each only if some head reads them.
 """
@@ -37,7 +37,9 @@ class States:
         """All rows."""
         if mix not in self._rows and mix is not None:
             graph = self.graph
-            layers = [self.pick(one, self.encoded.width) for one in self.encoded.earlier] + [self.encoded.last]
+            layers = [self.pick(layer_states, self.encoded.width) for layer_states in self.encoded.earlier] + [
+                self.encoded.last
+            ]
             total = graph.add("Mul", layers[0], graph.number(mix[0]))
             for layer, share in zip(layers[1:], mix[1:], strict=True):
                 total = graph.add("Add", total, graph.add("Mul", layer, graph.number(share)))
@@ -51,7 +53,9 @@ class States:
             if len(self.kinds) == 1:
                 self._parts[mix] = {self.kinds[0]: rows}
             else:
-                sizes = self.graph.add("Concat", *(self.graph.add("Shape", one) for one in self.kinds), axis=0)
+                sizes = self.graph.add(
+                    "Concat", *(self.graph.add("Shape", row_kind) for row_kind in self.kinds), axis=0
+                )
                 parts = self.graph.add("Split", rows, sizes, outputs=len(self.kinds), axis=0)
                 self._parts[mix] = dict(zip(self.kinds, parts, strict=True))
         return self._parts[mix][kind]
@@ -59,30 +63,30 @@ class States:
 
 def write(graph: Graph, states: States, heads: Sequence[HeadParts], output: str) -> None:
     """Write the heads of one output."""
-    made = [
+    logits = [
         layers(graph, _read(graph, states, group[0]), group, f"heads.{output}.{number}")
         for number, group in enumerate(_groups(heads))
     ]
-    graph.named(made[0] if len(made) == 1 else graph.concat(made, axis=-1), output)
+    graph.named(logits[0] if len(logits) == 1 else graph.concat(logits, axis=-1), output)
 
 
 def columns(heads: Sequence[HeadParts]) -> dict[str, tuple[str, int, int]]:
     """Each head's output and its columns there."""
-    found: dict[str, tuple[str, int, int]] = {}
+    places: dict[str, tuple[str, int, int]] = {}
     for output in dict.fromkeys(head.output for head in heads):
-        own = [head for head in heads if head.output == output]
+        output_heads = [head for head in heads if head.output == output]
         if output == "pairs":
-            found |= {head.name: (f"pairs.{number}", 0, head.labels) for number, head in enumerate(own)}
+            places |= {head.name: (f"pairs.{number}", 0, head.labels) for number, head in enumerate(output_heads)}
             continue
         at = 0
-        for head in (head for group in _groups(own) for head in group):
-            found[head.name] = (output, at, at + head.labels)
+        for head in (head for group in _groups(output_heads) for head in group):
+            places[head.name] = (output, at, at + head.labels)
             at += head.labels
-    return found
+    return places
 
 
 def _groups(heads: Sequence[HeadParts]) -> list[list[HeadParts]]:
-    """Heads of one shape together, in the order in which their columns stand."""
+    """Heads of one shape together, in the order of their columns."""
     groups: dict[tuple[object, ...], list[HeadParts]] = {}
     for head in heads:
         groups.setdefault(head.shape, []).append(head)
@@ -91,21 +95,21 @@ def _groups(heads: Sequence[HeadParts]) -> list[list[HeadParts]]:
 
 def hidden_matrices(heads: Sequence[HeadParts]) -> frozenset[str]:
     """The names of the matrices of heads that int8 rounds: all but the last of each head."""
-    found = set()
+    names = set()
     for output in dict.fromkeys(head.output for head in heads if head.output != "pairs"):
         shapes = dict.fromkeys(head.shape for head in heads if head.output == output)
         for number, shape in enumerate(shapes):
             linear = sum(kind == "linear" for kind in shape[2])
-            found |= {f"heads.{output}.{number}.{depth}" for depth in range(linear - 1)}
-    return frozenset(found)
+            names |= {f"heads.{output}.{number}.{depth}" for depth in range(linear - 1)}
+    return frozenset(names)
 
 
 def _read(graph: Graph, states: States, head: HeadParts) -> str:
     """The vectors that heads of a shape read, one for each unit."""
     if head.output == "answers":
         parts = [states.of(kind, head.mix) for kind in ("first", "starts")]
-        both: str = graph.add("Concat", *parts, axis=0)
-        return both
+        joined: str = graph.add("Concat", *parts, axis=0)
+        return joined
     rows = states.of({"logits": "first", "windows": "starts"}.get(head.output, "tokens"), head.mix)
     if head.lstm is not None:
         return _sequences(graph, rows, head, states.encoded.width)
@@ -115,7 +119,7 @@ def _read(graph: Graph, states: States, head: HeadParts) -> str:
 
 
 def layers(graph: Graph, rows: str, heads: Sequence[HeadParts], name: str) -> str:
-    """The steps of heads of one shape. What decides stays fp32; a layer before it is as large as one of the encoder's, and is rounded like one."""
+    """The steps of heads of one shape. The last layer stays fp32; one before it is as large as one of the encoder's, and is rounded like one."""
     kinds = [step.kind for step in heads[0].steps]
     linear = sum(kind == "linear" for kind in kinds)
     depth = 0
@@ -128,8 +132,8 @@ def layers(graph: Graph, rows: str, heads: Sequence[HeadParts], name: str) -> st
             depth += 1
         elif kind == "norm":
             weights = {f"{name}.norm.{place}.weight": steps[0].weight, f"{name}.norm.{place}.bias": steps[0].bias}
-            known = {key: value for key, value in weights.items() if value is not None}
-            rows = graph.normalise(rows, known, f"{name}.norm.{place}", steps[0].epsilon)
+            present = {key: value for key, value in weights.items() if value is not None}
+            rows = graph.normalise(rows, present, f"{name}.norm.{place}", steps[0].epsilon)
         else:
             rows = ACTIVATIONS[kind](graph, rows)
     return rows
@@ -140,7 +144,7 @@ def _weights(steps: Sequence[Step]) -> list[Floats]:
 
 
 def side_by_side(matrices: Sequence[Floats], *, diagonal: bool) -> Floats:
-    """First layers all read the encoder: their columns stand side by side. Later ones read their own head: blocks on a diagonal."""
+    """First layers all read the encoder: their columns are side by side. Later ones read their own head: blocks on a diagonal."""
     if not diagonal:
         return np.concatenate(matrices, axis=1)
     whole = np.zeros((sum(m.shape[0] for m in matrices), sum(m.shape[1] for m in matrices)), np.float32)
@@ -152,7 +156,7 @@ def side_by_side(matrices: Sequence[Floats], *, diagonal: bool) -> Floats:
 
 
 def _pooled(graph: Graph, rows: str, pooling: str, width: int) -> str:
-    """One vector a window: the mean or the largest of its tokens, without the first and last special token."""
+    """One vector per window: the mean or the largest of its tokens, without the first and last special token."""
     length = graph.size("ids", 1)
     inside = graph.reshape(graph.add("Gather", graph.reshape(_inner(graph), -1), "tokens", axis=0), -1, length, 1)
     vectors, axis = graph.reshape(rows, -1, length, width), graph.integers(1)
@@ -166,20 +170,20 @@ def _pooled(graph: Graph, rows: str, pooling: str, width: int) -> str:
 
 
 def _inner(graph: Graph) -> str:
-    """1 for tokens of the text, 0 for padding and the first and last special token; for these too where a row has nothing else."""
+    """1 for tokens of the text, 0 for padding and the first and last special token; 1 for these too if a row has nothing else."""
     zero, one, column = graph.integers(0), graph.integers(1), graph.integers(1)
     edge = graph.add("Mul", graph.add("Slice", "mask", zero, one, column), zero)
     after = graph.add("Concat", graph.add("Slice", "mask", one, graph.integers(1 << 40), column), edge, axis=1)
     before = graph.add("Concat", edge, graph.add("Slice", "mask", zero, graph.integers(-1), column), axis=1)
     inside = graph.add("Mul", graph.add("Mul", "mask", after), before)
-    some = graph.add("ReduceMax", inside, column, keepdims=1)
-    whole = graph.add("Add", inside, graph.add("Mul", "mask", graph.add("Sub", one, some)))
+    has_inside = graph.add("ReduceMax", inside, column, keepdims=1)
+    whole = graph.add("Add", inside, graph.add("Mul", "mask", graph.add("Sub", one, has_inside)))
     out: str = graph.add("Cast", whole, to=TensorProto.FLOAT)
     return out
 
 
 def _sequences(graph: Graph, rows: str, head: HeadParts, width: int) -> str:
-    """A BiLSTM over the words of each window. The words of window b stand at w · windows + b, w being the word's number."""
+    """A BiLSTM over the words of each window. The words of window b are at w · windows + b, where w is the word's number."""
     zero, one = graph.integers(0), graph.integers(1)
     windows, length = graph.size("ids", 0), graph.size("ids", 1)
     places = graph.add("Unsqueeze", "first", one)

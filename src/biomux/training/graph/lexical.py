@@ -1,6 +1,6 @@
-"""The word-level encoder, as two graphs: look-up tables that give a word's own vector (`words`), and what reads neighbours (`write`).
+"""The word-level encoder, as two graphs: look-up tables for a word's own vector (`words`), and the layers that read neighbours (`write`).
 
-A word's own vector depends on its characters alone. The engine finds its rows, has it computed once, and feeds the second graph with vectors
+A word's own vector depends only on its characters. The engine finds its rows, computes it once, and feeds the second graph with vectors
 instead of `ids`.
 """
 
@@ -31,20 +31,20 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
     settings = {**config, "activation": "gelu"}
     if not recurrence:
         return convolution.blocks(graph, hidden, real, state, settings, pick)
-    seen = convolution.blocks(graph, hidden, real, state, settings, None)
+    encoded = convolution.blocks(graph, hidden, real, state, settings, None)
     sizes = graph.add("ReduceSum", "mask", graph.integers(1), keepdims=0)
-    turned = graph.add("Transpose", seen.last, perm=[1, 0, 2])
+    turned = graph.add("Transpose", encoded.last, perm=[1, 0, 2])
     names = {f"recurrence.{part}_l0": f"recurrence.ahead.{part}_l0" for part in PARTS}
     names |= {f"recurrence.{part}_l0_reverse": f"recurrence.back.{part}_l0" for part in PARTS}
     states, _ = recurrent.both_ways(
-        graph, turned, sizes, {name: state[own] for name, own in names.items()}, "recurrence"
+        graph, turned, sizes, {name: state[source] for name, source in names.items()}, "recurrence"
     )
-    found = graph.add("Mul", graph.add("Transpose", states, perm=[1, 0, 2]), real)
-    return Encoded(pick(found, width), (*seen.earlier, seen.last), width)
+    hidden_states = graph.add("Mul", graph.add("Transpose", states, perm=[1, 0, 2]), real)
+    return Encoded(pick(hidden_states, width), (*encoded.earlier, encoded.last), width)
 
 
 def words(state: State, config: Config, *, precision: Precision) -> bytes:
-    """The graph of words' own vectors: see `biomux.engine.word_vectors`. Tables are int8 with a scale for each row, if anything is."""
+    """The graph of words' own vectors: see `biomux.engine.word_vectors`. With int8, tables have a scale for each row."""
     graph = Graph(precision=precision)
     columns = graph.add("Split", "rows", outputs=3, axis=1, num_outputs=3)
     vector, word, shape = (graph.add("Squeeze", column, graph.integers(1)) for column in columns)
@@ -58,8 +58,8 @@ def words(state: State, config: Config, *, precision: Precision) -> bytes:
         graph.table(floats(state, "shapes.weight"), "shapes.words", shape),
     ]
     if len(state["vectors"]):
-        _, kept = words_with_vectors(state)
-        parts.insert(0, graph.table(floats(state, "vectors")[[0, *kept]], "known.words", vector))
+        _, vector_rows = words_with_vectors(state)
+        parts.insert(0, graph.table(floats(state, "vectors")[[0, *vector_rows]], "known.words", vector))
     mixed = graph.linear(
         graph.concat(parts, axis=-1), floats(state, "mix.weight").T, floats(state, "mix.bias"), "mix.words", exact=True
     )

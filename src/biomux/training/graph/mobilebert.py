@@ -1,4 +1,4 @@
-"""MobileBERT's encoder: narrow layers between wide states, several feed-forward networks a layer, and scales in place of normalisation."""
+"""MobileBERT's encoder: narrow layers between wide states, several feed-forward networks per layer, and scales instead of normalisation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EPSILON = 1e-5
 
 
 def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: bool) -> Encoded:
-    """Embeddings of three neighbours, then layers; of the last one, after its attention, only the picked rows."""
+    """Embeddings of three neighbours, then layers; after the attention of the last one, only the picked rows."""
     width, inner, heads = int(config["hidden_size"]), _inner(config), int(config["num_attention_heads"])
     hidden = _embed(graph, state, config, segments=segments)
     bias = transformer.mask_bias(graph)
@@ -26,10 +26,10 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
     for layer in range(int(config["num_hidden_layers"])):
         name = f"encoder.layer.{layer}"
         query, key, value, residual = _narrowed(graph, hidden, state, config, name)
-        own = f"{name}.attention.self"
+        attention_name = f"{name}.attention.self"
         read = [
-            transformer.dense(graph, one, state, f"{own}.{part}")
-            for part, one in (("query", query), ("key", key), ("value", value))
+            transformer.dense(graph, vectors, state, f"{attention_name}.{part}")
+            for part, vectors in (("query", query), ("key", key), ("value", value))
         ]
         scaled = graph.add("Mul", read[0], graph.number(1 / np.sqrt(inner // heads)))
         context = transformer.attention(graph, [scaled, *read[1:]], bias, heads=heads, depth=inner // heads)
@@ -40,10 +40,10 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
         rows = _norm(graph, attended, residual, state, config, f"{name}.attention.output.LayerNorm")
         for place in range(int(config["num_feedforward_networks"]) - 1):
             block = f"{name}.ffn.{place}"
-            made = _feed_forward(graph, rows, state, config, block)
-            rows = _norm(graph, made, rows, state, config, f"{block}.output.LayerNorm")
-        made = _feed_forward(graph, rows, state, config, name)
-        rows = _norm(graph, made, rows, state, config, f"{name}.output.LayerNorm", epsilon=EPSILON)
+            fed_forward = _feed_forward(graph, rows, state, config, block)
+            rows = _norm(graph, fed_forward, rows, state, config, f"{block}.output.LayerNorm")
+        fed_forward = _feed_forward(graph, rows, state, config, name)
+        rows = _norm(graph, fed_forward, rows, state, config, f"{name}.output.LayerNorm", epsilon=EPSILON)
         if config["use_bottleneck"]:
             wide = transformer.dense(graph, rows, state, f"{name}.output.bottleneck.dense")
             rows = _norm(graph, wide, hidden, state, config, f"{name}.output.bottleneck.LayerNorm")
@@ -52,8 +52,8 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
 
 
 def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
-    """Of each layer: what narrows, attention, feed-forward networks, what widens."""
-    found = []
+    """Of each layer: narrowing, attention, feed-forward networks, widening."""
+    layers = []
     for layer in range(int(config["num_hidden_layers"])):
         narrowing = ["bottleneck.input.dense"] if config["use_bottleneck"] else []
         if (
@@ -67,8 +67,8 @@ def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
         forward = [f"{block}{part}.dense" for block in (*blocks, "") for part in ("intermediate", "output")]
         widening = ["output.bottleneck.dense"] if config["use_bottleneck"] else []
         names = (*narrowing, *attention, *forward, *widening)
-        found.append(tuple(f"encoder.layer.{layer}.{name}" for name in names))
-    return tuple(found)
+        layers.append(tuple(f"encoder.layer.{layer}.{name}" for name in names))
+    return tuple(layers)
 
 
 def _inner(config: Config) -> int:
@@ -92,7 +92,7 @@ def _embed(graph: Graph, state: State, config: Config, *, segments: bool) -> str
 
 
 def _narrowed(graph: Graph, hidden: str, state: State, config: Config, name: str) -> tuple[str, str, str, str]:
-    """What queries, keys and values are made of, and what attention is added to."""
+    """The inputs of queries, keys and values, and the residual that attention is added to."""
     if not config["use_bottleneck"]:
         return hidden, hidden, hidden, hidden
     narrow = _bottleneck(graph, hidden, state, config, f"{name}.bottleneck.input")
@@ -105,8 +105,8 @@ def _narrowed(graph: Graph, hidden: str, state: State, config: Config, name: str
 
 
 def _bottleneck(graph: Graph, hidden: str, state: State, config: Config, name: str) -> str:
-    made = transformer.dense(graph, hidden, state, f"{name}.dense")
-    return _norm(graph, made, None, state, config, f"{name}.LayerNorm")
+    narrow = transformer.dense(graph, hidden, state, f"{name}.dense")
+    return _norm(graph, narrow, None, state, config, f"{name}.LayerNorm")
 
 
 def _feed_forward(graph: Graph, rows: str, state: State, config: Config, name: str) -> str:

@@ -1,4 +1,4 @@
-"""MPNet's encoder: positions are counted over tokens that are not padding, and attention is biased by how far apart two tokens are."""
+"""MPNet's encoder: positions are counted over tokens that are not padding, and attention is biased by the distance of two tokens."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def matrices(config: Config) -> tuple[tuple[str, ...], ...]:
 
 
 def _positions(graph: Graph) -> str:
-    """1 for padding, from 2 on for everything else, one after the other."""
+    """1 for padding, consecutive numbers from 2 on for everything else."""
     one = graph.integers(PADDING)
     padding = graph.add("Cast", graph.add("Equal", "ids", one), to=TensorProto.INT64)
     real = graph.add("Sub", one, padding)
@@ -61,13 +61,13 @@ def _positions(graph: Graph) -> str:
 
 
 def _distances(graph: Graph, bias: NDArray[np.float32], longest: int) -> str:
-    """Heads × length × length: what is added to the score of one token for another, by their distance."""
+    """Heads × length × length: the bias of the attention score between two tokens, by their distance."""
     number = np.arange(longest)
     buckets = bucket(number[None, :] - number[:, None]).astype(np.uint8)
     length = graph.size("ids", 1)
-    both = graph.add("Concat", length, length, axis=0)
+    square = graph.add("Concat", length, length, axis=0)
     zeros, axes = graph.integers(0, 0), graph.integers(0, 1)
-    near = graph.add("Slice", graph.constant(buckets, "embeddings.distances"), zeros, both, axes)
+    near = graph.add("Slice", graph.constant(buckets, "embeddings.distances"), zeros, square, axes)
     picked = graph.add(
         "Gather", graph.constant(bias, "embeddings.bias"), graph.add("Cast", near, to=TensorProto.INT64), axis=0
     )
@@ -76,7 +76,7 @@ def _distances(graph: Graph, bias: NDArray[np.float32], longest: int) -> str:
 
 
 def bucket(distance: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Near distances have a bucket each, far ones share, by their logarithm; one half of the buckets is for each direction.
+    """Near distances have their own buckets, far ones share buckets by their logarithm; each direction has half of the buckets.
 
     >>> bucket(np.array([0, 1, -1, 7, 8, -200])).tolist()
     [0, 17, 1, 23, 24, 15]
@@ -87,8 +87,8 @@ def bucket(distance: NDArray[np.int64]) -> NDArray[np.int64]:
     ratio = np.log(np.maximum(size, 1).astype(np.float32) / np.float32(exact))
     steps = ratio / np.float32(math.log(FARTHEST / exact)) * np.float32(half - exact)
     far = np.minimum(exact + steps.astype(np.int64), half - 1)
-    found: NDArray[np.int64] = np.where(distance > 0, half, 0) + np.where(size < exact, size, far)
-    return found
+    buckets: NDArray[np.int64] = np.where(distance > 0, half, 0) + np.where(size < exact, size, far)
+    return buckets
 
 
 FAMILY = Family(write, matrices, ("embeddings.position_embeddings.weight", PADDING + 1))

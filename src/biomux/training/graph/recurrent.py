@@ -1,4 +1,4 @@
-"""LSTMs in both directions over sequences of unlike length; fp32 always."""
+"""LSTMs in both directions over sequences of different lengths; always fp32."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def both_ways(
     graph: Graph, rows: str, sizes: str, state: State, name: str, *, called: str | None = None
 ) -> tuple[str, str]:
-    """The states of each step, and those after the last; both directions side by side. `called` is the name in the graph.
+    """The states of each step, and those after the last one; both directions side by side. `called` is the name in the graph.
 
     | | shape |
     |---|---|
@@ -39,7 +39,7 @@ def both_ways(
 
 
 def _last(graph: Graph, read: str, sizes: str, width: int) -> str:
-    """The states after the last step of each sequence, in either order of reading. The operator's own would do, but OpenVINO gives others."""
+    """The states after the last step of each sequence, in either order of reading. The operator's own output would do, but OpenVINO's differs."""
     one = graph.integers(1)
     ones = graph.add("Add", graph.add("Mul", sizes, graph.integers(0)), one)
     number = graph.add("Sub", graph.add("CumSum", ones, graph.constant(np.array(0, np.int64))), one)
@@ -52,13 +52,13 @@ def _one_way(graph: Graph, rows: str, counts: str, state: State, name: str, suff
     """The states of one direction, in the order in which it reads."""
     parts = [floats(state, f"{name}.{part}_l0{suffix}") for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     hidden = parts[1].shape[1]
-    inputs, recurrent, offset, other = (_gates(part, hidden) for part in parts)
+    inputs, recurrent, input_bias, recurrent_bias = (_gates(part, hidden) for part in parts)
     constants = [
         graph.constant(value[None], f"{called}{suffix}.{part}")
         for part, value in (
             ("input", inputs),
             ("recurrent", recurrent),
-            ("bias", np.concatenate([offset, other])),
+            ("bias", np.concatenate([input_bias, recurrent_bias])),
         )
     ]
     states = graph.add("LSTM", rows, *constants, counts, hidden_size=hidden)

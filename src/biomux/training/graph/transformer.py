@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORDS = "embeddings.words"
 PLACES = "embeddings.places"
 PREFIX = "encoder.layer"
-"""What the names of BERT's layers begin with."""
+"""The prefix of the names of BERT's layers."""
 
 
 def places(graph: Graph, table: NDArray[np.float32]) -> str:
@@ -37,16 +37,16 @@ def with_segments(graph: Graph, words: str, state: State, *, segments: bool) -> 
     kinds = floats(state, "embeddings.token_type_embeddings.weight")
     positions = floats(state, "embeddings.position_embeddings.weight")
     if not segments:
-        # Every token is of the first segment: its vector is the same everywhere, so the table of positions can hold it.
+        # Every token is in the first segment: its vector is the same everywhere, so the table of positions can include it.
         return words, positions + kinds[0]
     kind = graph.add("Gather", graph.constant(kinds, "embeddings.segments"), "segments", axis=0)
     return graph.add("Add", words, kind), positions
 
 
 def mask_bias(graph: Graph) -> str:
-    """What is added to attention scores: nothing for a token, a large negative number for padding."""
-    kept = graph.add("Cast", "mask", to=TensorProto.FLOAT)
-    away = graph.add("Mul", graph.add("Sub", kept, graph.number(1)), graph.number(1e9))
+    """What is added to attention scores: zero for a token, a large negative number for padding."""
+    real = graph.add("Cast", "mask", to=TensorProto.FLOAT)
+    away = graph.add("Mul", graph.add("Sub", real, graph.number(1)), graph.number(1e9))
     out: str = graph.add("Unsqueeze", away, graph.integers(1, 2))
     return out
 
@@ -57,18 +57,18 @@ def dense(graph: Graph, rows: str, state: State, name: str) -> str:
 
 
 def projections(graph: Graph, hidden: str, state: State, names: Sequence[str], name: str, *, depth: int) -> list[str]:
-    """Queries, keys and values as one product, where all read the same vectors; scores are scaled here."""
-    matrices = [floats(state, f"{one}.weight").T.copy() for one in names]
-    offsets = [floats(state, f"{one}.bias").copy() for one in names]
+    """Queries, keys and values as one product, since all read the same vectors; scores are scaled here."""
+    matrices = [floats(state, f"{part}.weight").T.copy() for part in names]
+    offsets = [floats(state, f"{part}.bias").copy() for part in names]
     matrices[0] /= np.sqrt(depth)
     offsets[0] /= np.sqrt(depth)
     mixed = graph.linear(hidden, np.concatenate(matrices, axis=1), np.concatenate(offsets), name)
-    found: list[str] = graph.add("Split", mixed, outputs=3, axis=-1, num_outputs=3)
-    return found
+    projected: list[str] = graph.add("Split", mixed, outputs=3, axis=-1, num_outputs=3)
+    return projected
 
 
 def attention(graph: Graph, mixed: Sequence[str], bias: str, *, heads: int, depth: int) -> str:
-    """What each token reads of the others of its window; queries are scaled already."""
+    """What each token reads from the others in its window; queries are scaled already."""
     query, key, value = mixed
     shape = graph.integers(0, 0, heads, depth)
     query = graph.add("Transpose", graph.add("Reshape", query, shape), perm=[0, 2, 1, 3])
@@ -97,7 +97,7 @@ class Layers:
     """The layers of BERT and of encoders that differ from it only in names and sizes."""
 
     prefix: str
-    """What the names of all layers begin with, before a layer's number."""
+    """The prefix of the names of all layers, before a layer's number."""
     number: int
     width: int
     heads: int
@@ -119,7 +119,7 @@ class Layers:
         matrices: tuple[str, str, str, str],
         norms: tuple[str, str],
     ) -> Layers:
-        """Layers under BERT's prefix, with the sizes that a configuration gives in BERT's words."""
+        """Layers under BERT's prefix, with sizes from a configuration with BERT's keys."""
         return cls(
             PREFIX,
             number=int(config["num_hidden_layers"]),
@@ -133,7 +133,7 @@ class Layers:
         )
 
     def write(self, graph: Graph, hidden: str, bias: str, state: State, pick: Pick) -> Encoded:
-        """Attention and feed-forward, layer by layer; of the last one, after its attention, only the picked rows."""
+        """Attention and feed-forward, layer by layer; after the attention of the last one, only the picked rows."""
         depth = self.width // self.heads
         earlier = []
         for layer, matrices in enumerate(layer_names(self.prefix, self.number, self.matrices)):

@@ -1,4 +1,4 @@
-"""The head of extractive answers: for each word how likely an answer begins and ends there; [CLS] stands for no answer."""
+"""The head of extractive answers: for each word, how likely an answer begins and ends there; [CLS] means no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paper E's head: a BiLSTM of the data set's own over the words of a window, then a linear layer."""
+"""Paper E's head: each data set's own BiLSTM over the words of a window, then a linear layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BiLSTMHead(nn.Module):
-    """Dropout, BiLSTM(width, hidden each way), dropout, Linear(2 · hidden, labels). It answers for words."""
+    """Dropout, BiLSTM(width, hidden each way), dropout, Linear(2 · hidden, labels). It labels words."""
 
     def __init__(self, width: int, labels: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -25,13 +25,13 @@ class BiLSTMHead(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
-        """Logits, a row for each place; the whole window is read, whichever of its words are asked about."""
+        """Logits, one row per place; the whole window is read, whichever of its words are needed."""
         if not len(rows):
             return self.output.weight.new_zeros((0, self.output.out_features))
         words = self.dropout(features.at(features.words))
         read = packed_sequences.states(self.lstm, words, sequences(features).sizes)
-        found: Tensor = self.output(self.dropout(read).index_select(0, word_at(features, rows)))
-        return found
+        logits: Tensor = self.output(self.dropout(read).index_select(0, word_at(features, rows)))
+        return logits
 
 
 def build(width: int, labels: int, *, hidden: int = 100, dropout: float = 0.1) -> nn.Module:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class CRF(nn.Module):
-    """The head inside gives emissions; `between`, `first` and `last` are the scores of tag after tag, and at the ends.
+    """The inner head gives emissions; `between`, `first` and `last` are the scores of one tag after another, and at the ends.
 
-    Its own loss needs whole sequences, so it has `loss` where other heads have logits and an objective.
+    Its own loss needs whole sequences, so it has `loss`, where other heads have logits and an objective.
     """
 
     objective = "crf"
@@ -36,22 +36,22 @@ class CRF(nn.Module):
         self.last = nn.Parameter(torch.zeros(labels))
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
-        """The emissions, a row for each word."""
-        found: Tensor = self.head(features, rows)
-        return found
+        """The emissions, one row per word."""
+        emissions: Tensor = self.head(features, rows)
+        return emissions
 
     def loss(self, features: Features, rows: Tensor, labels: Tensor) -> Tensor:
         """The negative log-likelihood of the labels at the rows; words that are not among them may have any label."""
         chain = sequences(features)
-        known = torch.full((len(features.words),), MASKED, device=labels.device)
-        known[word_at(features, rows)] = labels
-        asked = torch.zeros(len(chain.sizes), dtype=torch.bool, device=labels.device)
-        asked[chain.row[known != MASKED]] = True
+        word_labels = torch.full((len(features.words),), MASKED, device=labels.device)
+        word_labels[word_at(features, rows)] = labels
+        labelled = torch.zeros(len(chain.sizes), dtype=torch.bool, device=labels.device)
+        labelled[chain.row[word_labels != MASKED]] = True
         emissions = chain.laid_out(self.head(features, features.words))
         return crf.summed(
-            emissions[asked],
-            chain.laid_out(known, MASKED)[asked],
-            chain.present[asked],
+            emissions[labelled],
+            chain.laid_out(word_labels, MASKED)[labelled],
+            chain.present[labelled],
             between=self.between,
             first=self.first,
             last=self.last,
@@ -68,7 +68,7 @@ def chained(task: Task, head: nn.Module) -> Task:
 
 
 def build(width: int, labels: int, *, head: str = "linear", **settings: Any) -> nn.Module:
-    """`head` is the kind of the head inside; the other settings are its own."""
+    """`head` is the kind of the inner head; the other settings are its own."""
     from biomux.training.heads import HEADS
 
     return CRF(HEADS[head](width, labels, **settings), labels)

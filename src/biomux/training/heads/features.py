@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Features:
-    """What an encoder says about a batch.
+    """What an encoder computes for a batch.
 
     | field | shape |
     |---|---|
     | hidden | windows × length × width |
     | mask | windows × length, 1 for tokens and special tokens |
     | words | places of words' first tokens in the flattened rows |
-    | layers | the states of every layer, the embeddings first; only where a head or a loss asks for them |
-    | attention | the maps of every layer, windows × heads × length × length; only where a loss asks for them |
+    | layers | the states of every layer, the embeddings first; only if a head or a loss needs them |
+    | attention | the maps of every layer, windows × heads × length × length; only if a loss needs them |
     """
 
     hidden: Tensor
@@ -43,7 +43,7 @@ class Features:
 
     @property
     def inner(self) -> Tensor:
-        """The mask without the first and last special token; with them where a row has nothing else."""
+        """The mask without the first and last special token; with them if a row has nothing else."""
         ends = self.mask.sum(dim=1)
         places = torch.arange(self.mask.shape[1], device=self.mask.device)
         without = (places > 0) & (places < (ends - 1)[:, None])

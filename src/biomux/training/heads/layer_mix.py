@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LayerMix(nn.Module):
-    """The head inside reads Σ softmax(weights) · layer, times a learned number."""
+    """The inner head reads Σ softmax(weights) · layer, times a learned number."""
 
     reads_layers = True
 
@@ -25,16 +25,16 @@ class LayerMix(nn.Module):
         self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
-        """What the head inside gives."""
+        """The logits of the inner head."""
         layers = features.layers or (features.hidden,)
         shares = torch.softmax(self.weights, dim=0)
         mixed = torch.stack([share * layer for share, layer in zip(shares, layers, strict=True)]).sum(dim=0)
-        found: Tensor = self.head(features.of(self.scale * mixed), rows)
-        return found
+        logits: Tensor = self.head(features.of(self.scale * mixed), rows)
+        return logits
 
 
 def build(width: int, labels: int, *, encoder: Any, head: str = "linear", **settings: Any) -> nn.Module:
-    """`head` is the kind of the head inside; the other settings are its own."""
+    """`head` is the kind of the inner head; the other settings are its own."""
     from biomux.training.heads import HEADS
 
     return LayerMix(HEADS[head](width, labels, **settings), encoder.depth + 1)

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class AtPlaces(nn.Sequential):
-    """Layers over the vectors at the places that are asked about: words, tokens, or [CLS] for windows."""
+    """Layers over the vectors at the given places: words, tokens, or [CLS] for windows."""
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:  # type: ignore[override]
-        """Logits, a row for each place."""
-        found: Tensor = super().forward(features.at(rows))  # type: ignore[no-untyped-call]
-        return found
+        """Logits, one row per place."""
+        logits: Tensor = super().forward(features.at(rows))  # type: ignore[no-untyped-call]
+        return logits
 
 
 def build(width: int, labels: int, *, dropout: float = 0.1) -> nn.Module:

@@ -1,4 +1,4 @@
-"""BERT's head for hidden tokens: a dense layer, GELU, normalisation, then a logit for each token of the vocabulary."""
+"""BERT's head for masked tokens: a dense layer, GELU, normalisation, then a logit for each token of the vocabulary."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SPREAD = 0.02
 
 
 class MaskedLanguageModelHead(nn.Module):
-    """With `table` the last matrix is the encoder's embedding table itself, and moves with it.
+    """With `table` the last matrix is the encoder's embedding table itself, and is trained with it.
 
-    Where embeddings are narrower than the encoder's vectors (MobileBERT), the matrix has `rest` beside the table.
+    Where embeddings are narrower than the encoder's vectors (MobileBERT), the matrix has `rest` besides the table.
     """
 
     def __init__(self, width: int, labels: int, table: nn.Embedding | None, activation: nn.Module) -> None:
@@ -30,7 +30,7 @@ class MaskedLanguageModelHead(nn.Module):
         self.output = nn.Linear(width, labels, bias=False) if table is None else None
         missing = 0 if table is None else width - table.weight.shape[1]
         self.rest = nn.Parameter(SPREAD * torch.randn(labels, missing)) if missing else None
-        # In a list, so that the table is not a parameter of the head: it is saved and moved as the encoder's.
+        # In a list, so that the table is not a parameter of the head: it is saved and moved with the encoder.
         self._table = [] if table is None else [table]
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:

@@ -26,9 +26,9 @@ class Pooled(nn.Module):
         self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(width, labels))
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
-        """Logits, a row for each window."""
-        found: Tensor = self.layers(pool(features, rows, self.pooling))
-        return found
+        """Logits, one row per window."""
+        logits: Tensor = self.layers(pool(features, rows, self.pooling))
+        return logits
 
 
 def pool(features: Features, rows: Tensor, pooling: Pooling) -> Tensor:

@@ -1,4 +1,4 @@
-"""Paper B's similarity head: a · h + b on [CLS], one number a window."""
+"""Paper B's similarity head: a · h + b on [CLS], one number per window."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Regression(nn.Module):
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
         """Windows × 1."""
-        found: Tensor = self.layers(pool(features, rows, self.pooling))
-        return found
+        values: Tensor = self.layers(pool(features, rows, self.pooling))
+        return values
 
 
 def build(width: int, labels: int = 1, *, pooling: Pooling = "cls", dropout: float = 0.1) -> nn.Module:  # noqa: ARG001

@@ -1,4 +1,4 @@
-"""The words of a batch as sequences, one a window: what heads need that read words in their order."""
+"""The words of a batch as sequences, one per window: for heads that read words in their order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sequences:
-    """Which word stands where. Windows without a word are no sequence.
+    """The place of each word. Windows without words have no sequence.
 
     | field | shape |
     |---|---|

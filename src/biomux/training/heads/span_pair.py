@@ -26,11 +26,11 @@ class PairOfSpans(nn.Module):
         )
 
     def forward(self, features: Features, rows: Tensor) -> Tensor:
-        """Pairs × labels; `rows` has four places a pair."""
+        """Pairs × labels; `rows` has four places per pair."""
         vectors = features.at(rows)
         left, right = vectors[:, :2].mean(dim=1), vectors[:, 2:].mean(dim=1)
-        found: Tensor = self.layers(torch.cat([left, right, left * right], dim=1))
-        return found
+        logits: Tensor = self.layers(torch.cat([left, right, left * right], dim=1))
+        return logits
 
 
 def build(width: int, labels: int, *, hidden: int | None = None, dropout: float = 0.1) -> nn.Module:

@@ -1,7 +1,7 @@
 """Objectives: losses as pure functions. One file each, one line here.
 
-Those of `OBJECTIVES` compare a head's logits with labels or with a teacher's logits; those of `FEATURE_OBJECTIVES` compare what
-goes on inside a student's encoder with what goes on inside its teacher's.
+Those of `OBJECTIVES` compare a head's logits with labels or with a teacher's logits; those of `FEATURE_OBJECTIVES` compare the
+features inside a student's encoder with those inside its teacher's.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ OBJECTIVES: dict[str, Callable[..., Tensor]] = {
     "kl-divergence": kl_divergence.summed,
     "soft-cross-entropy": soft_cross_entropy.summed,
 }
-"""Name → loss of logits and labels (or a teacher's logits), summed over positions; the loop divides by how many positions the batch has."""
+"""Name → loss of logits and labels (or a teacher's logits), summed over positions; the loop divides by the number of positions in the batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureLoss:
-    """A loss between features of a student and its teacher, and which features these are."""
+    """A loss between features of a student and its teacher, and the kind of feature."""
 
     summed: Callable[[Tensor, Tensor, Tensor], Tensor]
     of: Literal["states", "attention"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LEAST = 1e-9
-"""What stands for an attention of nothing, whose logarithm does not exist."""
+"""Replaces an attention of zero, which has no logarithm."""
 
 
 def summed(attention: Tensor, target: Tensor, present: Tensor) -> Tensor:
@@ -27,6 +27,6 @@ def summed(attention: Tensor, target: Tensor, present: Tensor) -> Tensor:
     >>> round(summed(ours, theirs, torch.ones(1, 2, dtype=torch.bool)).item(), 4)   # 0.5 · log 2 + 0.5 · log 2/3
     0.1438
     """
-    both = (present[:, None, :, None] & present[:, None, None, :]).float()
+    pairs = (present[:, None, :, None] & present[:, None, None, :]).float()
     ours, theirs = attention.float().clamp(min=LEAST), target.float().clamp(min=LEAST)
-    return (ours * (torch.log(ours) - torch.log(theirs)) * both).sum() / attention.shape[1]
+    return (ours * (torch.log(ours) - torch.log(theirs)) * pairs).sum() / attention.shape[1]

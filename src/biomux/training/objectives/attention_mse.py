@@ -22,6 +22,6 @@ def summed(attention: Tensor, target: Tensor, present: Tensor) -> Tensor:
     >>> summed(ours, theirs, torch.ones(1, 2, dtype=torch.bool)).item()
     1.0
     """
-    both = (present[:, None, :, None] & present[:, None, None, :]).float()
+    pairs = (present[:, None, :, None] & present[:, None, None, :]).float()
     read = present.sum(dim=1).clamp(min=1)[:, None, None, None]
-    return ((attention.float() - target.float()) ** 2 * both / read).sum() / attention.shape[1]
+    return ((attention.float() - target.float()) ** 2 * pairs / read).sum() / attention.shape[1]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summed(logits: Tensor, labels: Tensor) -> Tensor:
-    """The sum over positions of the mean over labels of −log σ(±logit); a masked label counts for nothing.
+    """The sum over positions of the mean over labels of −log σ(±logit); a masked label does not count.
 
     | input | shape |
     |---|---|
@@ -24,7 +24,7 @@ def summed(logits: Tensor, labels: Tensor) -> Tensor:
     >>> round(summed(torch.zeros(2, 4), torch.tensor([[0.0, 1, 0, 0], [1, 1, 0, 0]])).item(), 4)   # 2 · log 2
     1.3863
     """
-    known = labels != MASKED
-    wanted = labels.clamp(min=0).float()
-    losses = functional.binary_cross_entropy_with_logits(logits.float(), wanted, reduction="none")
-    return (losses * known).sum() / labels.shape[1]
+    unmasked = labels != MASKED
+    gold = labels.clamp(min=0).float()
+    losses = functional.binary_cross_entropy_with_logits(logits.float(), gold, reduction="none")
+    return (losses * unmasked).sum() / labels.shape[1]

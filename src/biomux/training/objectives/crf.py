@@ -24,8 +24,8 @@ def summed(
     |---|---|
     | emissions | sequences × words × labels |
     | labels | sequences × words |
-    | present | sequences × words, true for the first so-many words of each sequence, at least one |
-    | between | labels × labels: the score of going from one to the other |
+    | present | sequences × words, true for the words of each sequence, which come first; at least one |
+    | between | labels × labels: the score of one label after another |
     | first, last | labels: the score of beginning and ending with one |
 
     >>> import torch

@@ -1,4 +1,4 @@
-"""How far the directions of a student's and its teacher's states are apart."""
+"""The cosine distance between a student's and its teacher's states."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def summed(states: Tensor, target: Tensor, present: Tensor) -> Tensor:
     """The sum over tokens of the mean over the width of (student − teacher)².
 
-    Where the widths differ, the loop sends the student's states through a learned projection first.
+    If the widths differ, the loop first applies a learned projection to the student's states.
 
     | input | shape |
     |---|---|
@@ -25,5 +25,5 @@ def summed(states: Tensor, target: Tensor, present: Tensor) -> Tensor:
     >>> summed(torch.tensor([[[1.0, 3.0]]]), torch.tensor([[[0.0, 1.0]]]), torch.tensor([[True]])).item()
     2.5
     """
-    kept = states[present].float()
-    return functional.mse_loss(kept, target[present].float(), reduction="sum") / states.shape[-1]
+    student = states[present].float()
+    return functional.mse_loss(student, target[present].float(), reduction="sum") / states.shape[-1]

@@ -1,4 +1,4 @@
-"""The Kullback-Leibler divergence between what a student and its teacher say, in either direction."""
+"""The Kullback-Leibler divergence between a student's and its teacher's predictions, in either direction."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def summed(
 ) -> Tensor:
     """The sum over positions of KL(p ‖ q) · temperature².
 
-    "teacher-student" is KL(teacher ‖ student), as DistilBERT has it: the student must cover all that the teacher finds likely.
-    "student-teacher" is KL(student ‖ teacher), as paper C's formula is written: the student may leave some of it out. The square of the
-    temperature keeps gradients of one size whatever the temperature is. Where the columns are those of several heads side by side, `groups` are the first
-    column of each and the one after its last: each is a distribution of its own, and their divergences are added.
+    "teacher-student" is KL(teacher ‖ student), as in DistilBERT: the student must cover everything that the teacher finds likely.
+    "student-teacher" is KL(student ‖ teacher), as in paper C's formula: the student may leave some of it out. The square of the
+    temperature keeps the size of gradients independent of it. If the columns are those of several heads side by side, `groups` has the first
+    column of each and the one after its last: each is a separate distribution, and their divergences are added.
 
     | input | shape |
     |---|---|

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def summed(logits: Tensor, target: Tensor) -> Tensor:
     """The sum over positions of the mean over labels of (student − teacher)².
 
-    Unlike `kl_divergence`, it also tells apart logits that differ by a constant, which give the same probabilities.
+    Unlike `kl_divergence`, it also distinguishes logits that differ by a constant, which give the same probabilities.
 
     | input | shape |
     |---|---|

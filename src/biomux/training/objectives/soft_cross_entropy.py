@@ -1,4 +1,4 @@
-"""Cross-entropy against a teacher's probabilities in place of a label."""
+"""Cross-entropy against a teacher's probabilities instead of a label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def summed(logits: Tensor, target: Tensor, *, temperature: float = 1.0) -> Tensor:
     """The sum over positions of −Σ teacher · log student, times temperature².
 
-    It differs from `kl_divergence` (teacher-student) by the teacher's entropy alone, so the gradients are the same; it does not reach zero.
+    It differs from `kl_divergence` (teacher-student) only by the teacher's entropy, so the gradients are the same; it does not reach zero.
 
     | input | shape |
     |---|---|

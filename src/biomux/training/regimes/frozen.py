@@ -1,6 +1,6 @@
-"""A frozen encoder (paper A): only heads learn.
+"""A frozen encoder (paper A): only heads are trained.
 
-Frozen1 is the encoder as pre-trained, Frozen2 as another run left it (`model.encoder.run`). Heads read the last layer, or a learned mix
+Frozen1 is the encoder as pre-trained, Frozen2 the encoder of another run (`model.encoder.run`). Heads read the last layer, or a learned mix
 of all (`head: {kind: mix}`).
 """
 
@@ -23,6 +23,6 @@ def plan(
     by: Literal["sentences", "documents"] = "sentences",
     weights: Mapping[str, float] | None = None,
 ) -> Plan:
-    """Mixed batches; the encoder stays."""
+    """Mixed batches; the encoder is not trained."""
     draw = Draw("mixed", exponent, keep_empty=keep_empty, fraction=fraction, by=by)
     return Plan(draw, objectives(heads, weights), moving=("heads.",))

@@ -19,7 +19,7 @@ def plan(
     fraction: float = 1.0,
     by: Literal["sentences", "documents"] = "sentences",
 ) -> Plan:
-    """Auxiliary tasks label the examples of the task they follow from. Each loss is the mean over its own positions, times its weight.
+    """Auxiliary tasks label the examples of the task they are derived from. Each loss is the mean over its own positions, times its weight.
 
     `learned_weights` learns the weights from each loss's uncertainty s: exp(−s) · loss + s / 2, times the weight given.
     """

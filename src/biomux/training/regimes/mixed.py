@@ -22,9 +22,9 @@ def plan(
     weights: Mapping[str, float] | None = None,
     joint: bool = False,
 ) -> Plan:
-    """Everything moves; how often a task is drawn follows its size to the power of `exponent`.
+    """Everything is trained; a task is drawn in proportion to its size to the power of `exponent`.
 
-    With `joint`, auxiliary tasks label the examples of the task they follow from, as in paper D, in place of examples of their own.
+    With `joint`, auxiliary tasks label the examples of the task they are derived from, as in paper D, instead of their own.
     """
     draw = Draw("mixed", exponent, last_exponent, boost or {}, keep_empty, fraction, by)
     return Plan(draw, objectives(heads, weights), joint=joint)

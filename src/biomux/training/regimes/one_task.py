@@ -1,4 +1,4 @@
-"""One task a mini-batch (paper B's refinement, Algorithm 1): all tasks' batches are pooled and shuffled."""
+"""One task per mini-batch (paper B's refinement, Algorithm 1): all tasks' batches are pooled and shuffled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plan(
     by: Literal["sentences", "documents"] = "sentences",
     weights: Mapping[str, float] | None = None,
 ) -> Plan:
-    """A step moves the shared parameters and those of its task. Annealed sampling goes from proportional to uniform."""
+    """A step trains the shared parameters and those of its task. Annealed sampling goes from proportional to uniform."""
     first, last = EXPONENTS[sampling]
     draw = Draw("one-task", first, last, boost or {}, keep_empty, fraction, by)
     return Plan(draw, objectives(heads, weights), mean="heads")
@@ -32,4 +32,4 @@ EXPONENTS: dict[str, tuple[float, float | None]] = {
     "uniform": (0.0, None),
     "annealed": (1.0, 0.0),
 }
-"""Sampling → the power of a task's size at first and, if it changes, at last."""
+"""Sampling → the exponent of a task's size at the start and, if it changes, at the end."""

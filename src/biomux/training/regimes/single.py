@@ -18,7 +18,7 @@ def plan(
     fraction: float = 1.0,
     by: Literal["sentences", "documents"] = "sentences",
 ) -> Plan:
-    """Everything moves, all examples come once an epoch."""
+    """Everything is trained, on all examples once per epoch."""
     if len(heads) != 1:
         raise RecipeError(
             "BX305",
