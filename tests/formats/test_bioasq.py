@@ -62,7 +62,7 @@ def test_yes_and_no_have_no_place() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (golden("factoid", {"a": 1}), "BX113: gold.json:1 (question '5a'): the field 'exact_answer' holds more than"),
+        (golden("factoid", {"a": 1}), "BX113: gold.json:1 (question '5a'): the field 'exact_answer' must hold only"),
         (golden("factoid", snippets=[{"document": "u"}]), "BX116: gold.json:1 (question '5a'): the field 'text'"),
         (b'{"questions": [{"id": "1", "type": "list"}]}', "BX116: gold.json:1 (question '1'): the field 'body'"),
         (b'{"questions": [{"type": "list"}]}', "BX116: gold.json:1: the field 'id' is missing"),

@@ -117,7 +117,7 @@ def test_malformed_claims_are_told_in_one_sentence(tmp_path: Path, claim: Any, m
 
 def test_missing_abstracts_and_broken_lines_are_told() -> None:
     line = json.dumps(CLAIM).encode()
-    with pytest.raises(FormatError, match=r"BX119: claims.jsonl: the abstracts are not beside it"):
+    with pytest.raises(FormatError, match=r"BX119: claims.jsonl: the file of abstracts is missing"):
         list(read(of_bytes("claims.jsonl", line), on_error=lambda _: None))
     with pytest.raises(FormatError, match=r"BX117: claims.jsonl:1: not valid JSON"):
         list(read(of_bytes("claims.jsonl", line[:-1])))

@@ -48,7 +48,7 @@ def test_a_memory_that_is_full_begins_anew(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(token_cache, "MOST", 3)
     memory, text = token_cache.Remembering(KEPT), tiny.text(60)
     assert same(memory.split(text, [(0, len(text))])[0], tokens.split(KEPT, text, [(0, len(text))])[0])
-    assert len(memory._known) <= 3
+    assert len(memory._cache) <= 3
 
 
 def test_only_tokenizers_that_do_not_look_across_blanks_are_remembered() -> None:

@@ -68,13 +68,13 @@ class Corpus:
         origin = self.card.splits[origin_name]
         files = [(path, self._find(path)) for path in origin.files]
         ids = self._ids(origin.ids) if origin.ids else None
-        read = self._read(origin, [path for _, path in files], ids, on_error)
+        documents = self._read(origin, [path for _, path in files], ids, on_error)
         cuts = [(cut, settings) for cut in self.card.cuts(origin_name) if (settings := self.card.splits[cut].made)]
         if cuts:
             wanted_side = name if split.made else None
-            read = (document for document in read if side(document, cuts) == wanted_side)
+            documents = (document for document in documents if side(document, cuts) == wanted_side)
         stem = formats.of_path(files[0][1]).stem if len(files) == 1 and not origin.members else None
-        return self._named(read, name, stem)
+        return self._named(documents, name, stem)
 
     def _read(
         self,
@@ -111,12 +111,12 @@ class Corpus:
             local = document.id.removeprefix(f"{stem}:") if stem else document.id
             number = counts[local] = counts.get(local, 0) + 1
             name = f"{self.name}/{split}:{local}" + (f"#{number}" if number > 1 else "")
-            named = replace(document, id=name)
+            renamed = replace(document, id=name)
             if self.card.label:
-                named = _with_classes(named, self.card.label)
+                renamed = _with_classes(renamed, self.card.label)
             if rename:
-                named = view.rename(named, rename)
-            yield named if self.types is None else view.keep(named, self.types)
+                renamed = view.rename(renamed, rename)
+            yield renamed if self.types is None else view.keep(renamed, self.types)
 
     def _ids(self, chosen: Ids) -> tuple[frozenset[str], bool]:
         ids = set(chosen.listed)

@@ -39,7 +39,9 @@ def find(directory: str | Path | None = None) -> Path:
     path = chosen(directory)
     if path.is_dir():
         return path
-    tried = "; ".join(f"{place}: {named if named is not None else 'not set'}" for place, named in candidates(directory))
+    tried = "; ".join(
+        f"{place}: {candidate if candidate is not None else 'not set'}" for place, candidate in candidates(directory)
+    )
     raise CorpusError(
         "BX202",
         f"no such corpora directory: {str(path)!r} (from {tried})",

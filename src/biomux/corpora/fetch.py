@@ -123,9 +123,9 @@ def _receive_all(item: Item, url: str, part: Path, on_bytes: Callable[[int], Non
         except (OSError, http.client.HTTPException) as error:
             reason = str(getattr(error, "reason", None) or error or type(error).__name__)
         if attempt == ATTEMPTS:
-            again = "run it again to resume, or " if part.exists() else ""
+            resume_hint = "run it again to resume, or " if part.exists() else ""
             raise CorpusError(
-                "BX208", f"the download failed: {reason}", where=url, hint=f"{again}{by_hand([item])}"
+                "BX208", f"the download failed: {reason}", where=url, hint=f"{resume_hint}{by_hand([item])}"
             ) from None
 
 

@@ -116,13 +116,13 @@ def filter_leaks(
         removed_counts: dict[int, int] = {}
         piece_counts: dict[int, int] = {}
         filtered[part] = []
-        before = changed = 0
+        document_count = changed_count = 0
         for document in documents:
-            before += 1
+            document_count += 1
             rest = list(_without(document, leaked_keys, (removed_counts, piece_counts), sentences))
-            changed += rest != [document]
+            changed_count += rest != [document]
             filtered[part] += rest
-        touched[part] = (before, changed)
+        touched[part] = (document_count, changed_count)
         for name, (unit_keys_of_part, wholes) in held_out_keys.items():
             units = sum(
                 unit_key in removed_counts or whole in removed_counts
@@ -198,8 +198,8 @@ def _without(
     if not any(leaked) and whole not in leaked_keys:
         yield document
         return
-    for unit_key, gone in zip(keys, leaked, strict=True):
-        if gone:
+    for unit_key, is_leaked in zip(keys, leaked, strict=True):
+        if is_leaked:
             removed_counts[unit_key] = removed_counts.get(unit_key, 0) + 1
     if whole in leaked_keys:
         removed_counts[whole] = removed_counts.get(whole, 0) + leaked.count(False)
@@ -218,10 +218,10 @@ def _pieces(document: Document, ranges: list[Range], leaked: list[bool]) -> Iter
     """The runs of sentences that are kept, each as a separate document."""
     number = 0
     first: int | None = None
-    for index, gone in enumerate([*leaked, True]):
-        if not gone and first is None:
+    for index, is_leaked in enumerate([*leaked, True]):
+        if not is_leaked and first is None:
             first = index
-        elif gone and first is not None:
+        elif is_leaked and first is not None:
             number += 1
             yield cut(document, ranges[first][0], ranges[index - 1][1], id=f"{document.id}/{number}")
             first = None

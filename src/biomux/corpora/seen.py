@@ -37,13 +37,13 @@ class Unseen:
     def __init__(self, known: Mapping[str, Set[int]]) -> None:
         self.removed = 0
         self.by_part: Counter[str] = Counter()
-        self._known = known
+        self._keys_by_part = known
 
     def of(self, documents: Iterable[Document]) -> Iterator[Document]:
         """The unseen documents, in order."""
         for document in documents:
             keys = _keys(document)
-            parts = [part for part, part_keys in self._known.items() if not keys.isdisjoint(part_keys)]
+            parts = [part for part, part_keys in self._keys_by_part.items() if not keys.isdisjoint(part_keys)]
             if parts:
                 self.removed += 1
                 self.by_part.update(parts)

@@ -274,7 +274,7 @@ def _shared_ids(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
 
 
 def _ids_in_several_splits(splits: Mapping[str, Sequence[Document]]) -> Iterator[str]:
-    """Ids that two splits share, with different texts: perhaps parts of one document. Running numbers say nothing and are left out."""
+    """Ids that two splits share, with different texts: perhaps parts of one document. Running numbers prove nothing and are left out."""
     texts = {split: {_own_id(document, split): document.text for document in splits[split]} for split in splits}
     for first, second in combinations(splits, 2):
         shared = _Finds()
@@ -283,9 +283,9 @@ def _ids_in_several_splits(splits: Mapping[str, Sequence[Document]]) -> Iterator
             if not running and texts[first].get(name, text) != text:
                 shared.add(repr(name))
         if shared.number:
-            who = "1 document has" if shared.number == 1 else f"{shared.number:,} documents have"
+            documents_have = "1 document has" if shared.number == 1 else f"{shared.number:,} documents have"
             yield (
-                f"{who} the same id in {first} and {second} but different texts, for instance {shared.first}: "
+                f"{documents_have} the same id in {first} and {second} but different texts, for instance {shared.first}: "
                 "if these are parts of one document, put them in the same split"
             )
 
@@ -341,11 +341,11 @@ def _misspelled(counts: Mapping[Kind, Mapping[str, int]], few: int) -> Iterator[
             for (counted, similar), total in totals.items()
             if counted == kind and total >= TIMES * number and similar != name
         ]
-        like = next((similar for similar in frequent if _alike(name, similar)), None)
-        if like is not None:
+        similar_name = next((similar for similar in frequent if _alike(name, similar)), None)
+        if similar_name is not None:
             yield (
-                f"{name!r} ({number:,}) is spelled almost like {like!r} ({totals[kind, like]:,}): "
-                f"if they mean the same, correct it, or write rename: {{{name}: {like}}} in the recipe"
+                f"{name!r} ({number:,}) is spelled almost like {similar_name!r} ({totals[kind, similar_name]:,}): "
+                f"if they mean the same, correct it, or write rename: {{{name}: {similar_name}}} in the recipe"
             )
 
 

@@ -102,17 +102,17 @@ def rename(document: Document, names: Mapping[str, str]) -> Document:
 
 def _without(relations: tuple[Relation, ...], spans: set[str | None]) -> tuple[Relation, ...]:
     """The relations that refer neither to these spans nor to a relation that does."""
-    gone: dict[str, set[str | None]] = {"span": spans, "relation": set(), "concept": set()}
+    missing: dict[str, set[str | None]] = {"span": spans, "relation": set(), "concept": set()}
     while True:
         lost = [
             relation
             for relation in relations
-            if any(argument.target in gone[argument.kind] for argument in relation.arguments)
+            if any(argument.target in missing[argument.kind] for argument in relation.arguments)
         ]
         if not lost:
             return relations
         relations = tuple(relation for relation in relations if relation not in lost)
-        gone["relation"] = {relation.id for relation in lost}
+        missing["relation"] = {relation.id for relation in lost}
 
 
 def _malformed(spec: str) -> CorpusError:

@@ -192,15 +192,15 @@ def guess(source: Source) -> Format:
     So a file with a specific suffix (`.conll`) that is malformed at its beginning is still read, and its reader says which line is wrong.
     """
     head = source.head()
-    named = _by_suffix(source.plain_name)
-    if named and head.strip() in NO_RECORD:
-        return named
+    by_name = _by_suffix(source.plain_name)
+    if by_name and head.strip() in NO_RECORD:
+        return by_name
     for name in names():
         candidate = get(name)
         if candidate.sniff(source.plain_name, head):
             return candidate
-    if named and not (wide_encoding(head) or head.startswith((GZIP_MAGIC, ZIP_MAGIC))):
-        return named
+    if by_name and not (wide_encoding(head) or head.startswith((GZIP_MAGIC, ZIP_MAGIC))):
+        return by_name
     raise _unknown(source, head)
 
 

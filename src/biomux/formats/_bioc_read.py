@@ -337,11 +337,11 @@ def _relations(links: list[Any], spans: list[Span], where: str) -> Iterator[Rela
 
 def named_concepts(infons: Tree, concepts: set[str]) -> list[Argument]:
     """The arguments of a relation without nodes: the infons "entity1" and "entity2", or those whose value is an identifier of the document."""
-    named = [name for name in ("entity1", "entity2") if isinstance(infons.get(name), str)]
-    if len(named) < 2:
-        named = [name for name, value in infons.items() if isinstance(value, str) and value in concepts]
-        named = named if len(named) > 1 else []
-    return [Argument(name, infons.pop(name), "concept") for name in named]
+    names = [name for name in ("entity1", "entity2") if isinstance(infons.get(name), str)]
+    if len(names) < 2:
+        names = [name for name, value in infons.items() if isinstance(value, str) and value in concepts]
+        names = names if len(names) > 1 else []
+    return [Argument(name, infons.pop(name), "concept") for name in names]
 
 
 def _may_name_others(infons: Tree) -> bool:

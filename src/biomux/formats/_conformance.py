@@ -65,10 +65,10 @@ def check_round_trip(format: Format, documents: Iterable[Document]) -> Files:
     if format.one_way:
         return files
     try:
-        back = _read_files(format, files)
+        reread = _read_files(format, files)
     except FormatError as error:
         raise AssertionError(f"format {format.name!r} cannot read what it has written: {error}") from error
-    _check_same(format, accepted, back, losses)
+    _check_same(format, accepted, reread, losses)
     for name, data in files.items():
         if accepted and (format.write is not None or len(files) == 1):
             _require(format.sniff(name, data[:4096]), format, f"does not recognise {name}, which it has written")

@@ -42,9 +42,9 @@ def _ids(document: Document, where: str) -> str:
     """The ids in the metadata; if the document's id is not the first of them, it is added with the type `biomux`."""
     stated = {key: document.metadata[key] for key in IDS if isinstance(document.metadata.get(key), str)}
     first = next(iter(stated.values()), None)
-    named = stated if first == document.id else {"biomux": document.id, **stated}
+    ids = stated if first == document.id else {"biomux": document.id, **stated}
     return "".join(
-        f'<article-id pub-id-type="{key}">{escape(value, where=where)}</article-id>' for key, value in named.items()
+        f'<article-id pub-id-type="{key}">{escape(value, where=where)}</article-id>' for key, value in ids.items()
     )
 
 

@@ -150,7 +150,7 @@ class _Scan:
                         self._move_to(position)
                         return None
                     if sign not in (b"{", b"["):
-                        raise _broken(self._name, self._line_at(match.start()), "the array holds more than objects")
+                        raise _broken(self._name, self._line_at(match.start()), "the array must hold only objects")
                     begin, depth = match.start(), 1
                 elif sign in (b"{", b"["):
                     depth += 1
@@ -181,7 +181,7 @@ class _Scan:
     def _only_comma(self, until: int) -> None:
         between = self._buffer[self._at : until].strip()
         if between not in (b"", b","):
-            raise _broken(self._name, self._line_at(until), "the array holds more than objects")
+            raise _broken(self._name, self._line_at(until), "the array must hold only objects")
 
     def _line_at(self, position: int) -> int:
         return self.line + self._buffer.count(b"\n", self._at, position)

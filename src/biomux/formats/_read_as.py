@@ -41,8 +41,8 @@ class ReadAs:
         try:
             chosen = formats.guess(source)
         except FormatError:
-            if named := _with_columns(source) if requested else None:
-                return named
+            if with_columns := _with_columns(source) if requested else None:
+                return with_columns
             raise
         if any(name not in option_names(chosen) for name in requested):
             chosen = _with_columns(source) or chosen

@@ -58,8 +58,8 @@ def unique_names(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     {'in/a/1.txt': 'a/1', 'in/b/1.txt': 'b/1.txt', 'in/b/1.xml': 'b/1.xml'}
     """
     names: dict[str, str] = {}
-    once = {whole: path for path, whole in files}  # a file that is read twice does not collide with itself
-    waiting = [(_choices(path, whole), whole) for whole, path in once.items()]
+    paths = {whole: path for path, whole in files}  # a file that is read twice does not collide with itself
+    waiting = [(_choices(path, whole), whole) for whole, path in paths.items()]
     for level in range(4):
         counts = Counter(choices[level] for choices, _ in waiting)
         for choices, whole in waiting:

@@ -68,7 +68,7 @@ def _names(exact: Any, where: str) -> list[str]:
     if not isinstance(exact, list):
         raise FormatError(
             "BX113",
-            "the field 'exact_answer' holds more than names",
+            "the field 'exact_answer' must hold only names",
             where=where,
             hint="give strings, or arrays of them",
         )

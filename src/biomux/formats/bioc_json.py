@@ -84,20 +84,20 @@ def _trees(
 
 def _single(source: Source, on_error: Callable[[FormatError], None]) -> Iterator[tuple[int, Any]]:
     """One document per line, if the first line is one; else the single document of the file."""
-    several = False
+    line_by_line = False
     for line, text in lines(source):
         if not text.strip():
             continue
         try:
             tree = loads(text.encode(), f"{source.name}:{line}")
         except FormatError as error:
-            if not several:
+            if not line_by_line:
                 break
             on_error(error)
             continue
-        several = True
+        line_by_line = True
         yield line, tree
-    if several:
+    if line_by_line:
         return
     with source.open() as stream:
         raw = stream.read(MAX_ITEM + 1)

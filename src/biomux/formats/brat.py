@@ -90,7 +90,7 @@ class _Reading:
         self.extras: dict[str, dict[str, Any]] = {}
         self.raw: list[str] = []
         self.line_ids: dict[str, LineIds] = {}
-        self.taken: set[str] = set()
+        self.used_ids: set[str] = set()
 
     def document(self, name: str, annotations: Source) -> Document:
         about_others: list[list[str]] = []
@@ -106,9 +106,9 @@ class _Reading:
             else:
                 about_others.append(columns)
         for columns in about_others:
-            if columns[0] in self.taken or not self._add_to_target(columns):
+            if columns[0] in self.used_ids or not self._add_to_target(columns):
                 self.raw.append("\t".join(columns))
-            self.taken.add(columns[0])
+            self.used_ids.add(columns[0])
         self._keep_line_ids()
         spans = tuple(Span(**fields, extra=self.extras.get(id_, {})) for id_, fields in self.spans.items())
         relations = tuple(self._relation(id_, *link) for id_, link in self.links.items())

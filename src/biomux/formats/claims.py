@@ -53,10 +53,10 @@ def read(
     corpus: dict[str, Document] | None = None
     for where, record in _records(source, on_error):
         try:
-            named = _named(record, where)
-            if named and corpus is None:
+            abstract_ids = _named(record, where)
+            if abstract_ids and corpus is None:
                 corpus = _corpus(source, on_error)
-            documents = [*_pairs(record, named, corpus, where)]
+            documents = [*_pairs(record, abstract_ids, corpus, where)]
         except FormatError as error:
             if error.code == "BX119":
                 raise
@@ -82,7 +82,7 @@ def _corpus(source: Source, on_error: Callable[[FormatError], None]) -> dict[str
     companion = source.companion(CORPUS)
     if companion is None:
         raise FormatError(
-            "BX119", "the abstracts are not beside it", where=source.name, hint=f"put {CORPUS} into the same folder"
+            "BX119", "the file of abstracts is missing", where=source.name, hint=f"put {CORPUS} into the same folder"
         )
     corpus: dict[str, Document] = {}
     for where, record in _records(companion, on_error):
@@ -110,19 +110,19 @@ def _named(record: Any, where: str) -> list[str]:
     field(record, "id", object, where)
     ids = optional(record, "cited_doc_ids", list, where) or optional(record, "doc_ids", list, where) or []
     evidence = optional(record, "evidence", dict, where) or {}
-    named = [name_of(raw, "the id of an abstract", where) for raw in ids]
-    return [*named, *(doc_id for doc_id in evidence if doc_id not in named)]
+    cited = [name_of(raw, "the id of an abstract", where) for raw in ids]
+    return [*cited, *(doc_id for doc_id in evidence if doc_id not in cited)]
 
 
-def _pairs(record: Any, named: list[str], corpus: dict[str, Document] | None, where: str) -> Iterator[Document]:
+def _pairs(record: Any, abstract_ids: list[str], corpus: dict[str, Document] | None, where: str) -> Iterator[Document]:
     claim = field(record, "claim", str, where)
     name = name_of(record["id"], "the field 'id'", where)
     read_fields = ("id", "claim", "cited_doc_ids", "doc_ids", "evidence")
-    about = {"claim_id": name, **{key: value for key, value in record.items() if key not in read_fields}}
-    if not named:
-        yield Document(name, "", pair=claim, metadata=about)
+    claim_fields = {"claim_id": name, **{key: value for key, value in record.items() if key not in read_fields}}
+    if not abstract_ids:
+        yield Document(name, "", pair=claim, metadata=claim_fields)
     evidence = optional(record, "evidence", dict, where)
-    for number, doc_id in enumerate(named):
+    for number, doc_id in enumerate(abstract_ids):
         abstract = corpus.get(doc_id) if corpus is not None else None
         if abstract is None:
             raise FormatError(
@@ -133,14 +133,14 @@ def _pairs(record: Any, named: list[str], corpus: dict[str, Document] | None, wh
             )
         labels, rationales = _evidence(evidence, doc_id, abstract, f"{where} (claim {name!r})")
         metadata = {
-            **about,
+            **claim_fields,
             "doc_id": doc_id,
             **abstract.metadata,
             **({"rationales": rationales} if any(rationales) else {}),
         }
         yield build(
             where,
-            _pair_id(name, doc_id, named[:number].count(doc_id)),
+            _pair_id(name, doc_id, abstract_ids[:number].count(doc_id)),
             abstract.text,
             sentences=abstract.sentences,
             pair=claim,

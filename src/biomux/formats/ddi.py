@@ -106,8 +106,8 @@ def _span(element: Element, sentence: _Sentence, where: str, mismatch: Mismatch)
     stated = _attribute(element, "text", where)
     places = _places(_attribute(element, "charOffset", where), len(sentence.text), where)
     mention = " ".join(sentence.text[start:end] for start, end in places)
-    same = "".join(mention.split()) == "".join(stated.split())
-    if not same and mismatch == "error":
+    matches = "".join(mention.split()) == "".join(stated.split())
+    if not matches and mismatch == "error":
         raise FormatError(
             "BX115",
             f"the entity's text is {stated!r}, but the text at its offsets is {mention!r}",

@@ -155,8 +155,8 @@ def _record(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, An
 
 
 def _entity_record(span: Span) -> dict[str, Any]:
-    named = {} if span.id is None else {"id": span.id}
-    return {**named, "label": span.type, "start_offset": span.start, "end_offset": span.end}
+    id_field = {} if span.id is None else {"id": span.id}
+    return {**id_field, "label": span.type, "start_offset": span.start, "end_offset": span.end}
 
 
 def _relation_records(document: Document, on_loss: Callable[[Loss], None]) -> list[dict[str, Any]]:
@@ -169,8 +169,8 @@ def _relation_records(document: Document, on_loss: Callable[[Loss], None]) -> li
         if relation != plain:
             on_loss(Loss(document.id, "relations", detail="everything but two spans with the roles from and to"))
         if len(ends) == 2 and all(argument.kind == "span" for argument in relation.arguments):
-            named = {} if relation.id is None else {"id": relation.id}
-            records.append({**named, "from_id": ends[0], "to_id": ends[1], "type": relation.type})
+            id_field = {} if relation.id is None else {"id": relation.id}
+            records.append({**id_field, "from_id": ends[0], "to_id": ends[1], "type": relation.type})
     return records
 
 

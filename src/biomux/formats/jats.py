@@ -123,25 +123,25 @@ def _article(document: Document, on_loss: Callable[[Loss], None]) -> str:
     """The article as XML: with its passages if they can be read back, else as one section."""
     from lxml import etree
 
-    whole = article(document, document.passages)
-    back = _document(etree.fromstring(whole), "", "")
-    if (back.text, back.passages) != (document.text, document.passages):
+    xml = article(document, document.passages)
+    reread = _document(etree.fromstring(xml), "", "")
+    if (reread.text, reread.passages) != (document.text, document.passages):
         if document.passages:
             on_loss(Loss(document.id, "passages", len(document.passages), "the text becomes one section"))
-        whole = article(document, (Passage(0, len(document.text), "section"),) if document.text else ())
-        back = _document(etree.fromstring(whole), "", "")
-    if back.id != document.id:
+        xml = article(document, (Passage(0, len(document.text), "section"),) if document.text else ())
+        reread = _document(etree.fromstring(xml), "", "")
+    if reread.id != document.id:
         raise FormatError(
             "BX120",
             "the id of an article must not be empty or begin or end with spaces",
             where=f"document {document.id!r}",
             hint="give the document another id",
         )
-    if dict(back.metadata) != dict(document.metadata):
+    if dict(reread.metadata) != dict(document.metadata):
         on_loss(
             Loss(document.id, "metadata", len(document.metadata), "all but pmc, pmid, doi, publisher-id and journal")
         )
-    return whole
+    return xml
 
 
 def _document(element: Element, default: str, where: str) -> Document:

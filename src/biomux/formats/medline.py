@@ -57,8 +57,8 @@ def read(
     for element in elements(source, *(_OLD_TAGS if old else _TAGS), roots=("Pubmed", "Medline", "Delete")):
         if element.tag in _DELETED:
             if on_deleted is not None:
-                for gone in element.iter("PMID"):
-                    on_deleted((gone.text or "").strip() or "a PMID that is not given")
+                for withdrawn in element.iter("PMID"):
+                    on_deleted((withdrawn.text or "").strip() or "a PMID that is not given")
             continue
         try:
             document = _document(element, line_of(source, element))

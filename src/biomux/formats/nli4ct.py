@@ -68,14 +68,14 @@ class _Trials:
     def __init__(self, source: Source) -> None:
         self._source = source
         archive = source.companion(ARCHIVE.removesuffix(".gz"))
-        self._held = _unpacked(archive) if archive is not None else None
+        self._reports = _unpacked(archive) if archive is not None else None
 
     def section(self, id: str, name: str, where: str) -> list[str]:
         """The lines of a section."""
-        report = self._held.get(id) if self._held is not None else self._from_folder(id)
+        report = self._reports.get(id) if self._reports is not None else self._from_folder(id)
         if report is None:
             raise FormatError(
-                "BX113" if self._held is not None else "BX119",
+                "BX113" if self._reports is not None else "BX119",
                 f"there is no report of trial {id!r}",
                 where=where,
                 hint=f"put {ARCHIVE} or the folder {FOLDER!r} beside the statements",

@@ -49,9 +49,9 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
     with source.open() as stream, _seekable(stream) as file:
         number = 0
         try:
-            whole = parquet.ParquetFile(file)
-            _check_version(whole.schema_arrow.metadata or {}, source.name)
-            for row in _rows(whole):
+            parquet_file = parquet.ParquetFile(file)
+            _check_version(parquet_file.schema_arrow.metadata or {}, source.name)
+            for row in _rows(parquet_file):
                 number += 1
                 try:
                     document = _document(row, f"{source.name} (row {number})")

@@ -70,8 +70,10 @@ def _document(value: Any, default: str, where: str) -> Document:
     prodigy_fields |= {name: value[name] for name in (("answer",) if accepted else _JUDGED) if name in value}
     tokens = optional(value, "tokens", list, where)
     places = None if tokens is None else tuple(_place(token, where) for token in tokens)
-    if more := {str(number): rest for number, token in enumerate(tokens or ()) if (rest := _without(token, _TOKEN))}:
-        prodigy_fields["token fields"] = more
+    if token_fields := {
+        str(number): rest for number, token in enumerate(tokens or ()) if (rest := _without(token, _TOKEN))
+    }:
+        prodigy_fields["token fields"] = token_fields
     if prodigy_fields:
         metadata["prodigy"] = prodigy_fields
     spans = (optional(value, "spans", list, where) or []) if accepted else []

@@ -36,7 +36,7 @@ def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> I
     if source.plain_name == TEST:
         if source.companion("ori_pqal.json") is None:
             raise FormatError(
-                "BX119", "the questions are not beside it", where=source.name, hint="put ori_pqal.json into the folder"
+                "BX119", "the file of questions is missing", where=source.name, hint="put ori_pqal.json into the folder"
             )
         return
     test = _test_answers(source)

@@ -46,9 +46,9 @@ def read(
     for line, row in rows(source, delimiter="\t"):
         where = f"{source.name}:{line}"
         if not columns:
-            named = _named(row)
-            has_header = "sentence" in named if header is None else header
-            columns = named if has_header else _BARE.get(len(row), {})
+            by_header = _named(row)
+            has_header = "sentence" in by_header if header is None else header
+            columns = by_header if has_header else _BARE.get(len(row), {})
             if "sentence" not in columns:
                 raise FormatError(
                     "BX116",
@@ -124,8 +124,8 @@ def _sniff(name: str, head: bytes) -> bool:
     table = first_rows(head, delimiter="\t")
     if not table:
         return False
-    named = _named(table[0])
-    if {"sentence", "label"} <= set(named):
+    columns = _named(table[0])
+    if {"sentence", "label"} <= set(columns):
         return not _is_other_table(name, table)
     return all(len(row) == len(table[0]) and len(row) in _BARE and TAG.search("\t".join(row)) for row in table)
 

@@ -54,13 +54,13 @@ def read(
         except FormatError as error:
             on_error(error)
             continue
-        about = {key: value for key, value in article.items() if key != "paragraphs"}
-        title = about.get("title")
+        article_fields = {key: value for key, value in article.items() if key != "paragraphs"}
+        title = article_fields.get("title")
         for count, paragraph in enumerate(paragraphs, 1):
             number += 1
             name = f"{title}:{count}" if isinstance(title, str) and title else f"{stem}:{number}"
             try:
-                document, repaired = _document(paragraph, about, name, where, repair, on_error)
+                document, repaired = _document(paragraph, article_fields, name, where, repair, on_error)
             except FormatError as error:
                 on_error(error)
                 continue
@@ -93,7 +93,7 @@ def place(context: str, answer: str, near: int) -> int | None:
 
 def _document(
     paragraph: Any,
-    about: dict[str, Any],
+    article_fields: dict[str, Any],
     name: str,
     where: str,
     repair: bool,
@@ -101,7 +101,7 @@ def _document(
 ) -> tuple[Document, int]:
     context = field(paragraph, "context", str, where)
     raw_id = paragraph.get("document_id")
-    metadata = {**about, **{key: value for key, value in paragraph.items() if key not in _PARAGRAPH}}
+    metadata = {**article_fields, **{key: value for key, value in paragraph.items() if key not in _PARAGRAPH}}
     if raw_id is not None:
         name = name_of(raw_id, "the field 'document_id'", where)
         if not isinstance(raw_id, str):

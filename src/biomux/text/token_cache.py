@@ -32,7 +32,7 @@ class Remembering:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._known: dict[str, Entry] = {}
+        self._cache: dict[str, Entry] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.tokenizer, name)
@@ -42,7 +42,7 @@ class Remembering:
         return [self._tokens(text[start:end], start) for start, end in ranges]
 
     def _tokens(self, text: str, at: int) -> Tokens:
-        cache = self._known
+        cache = self._cache
         ids: list[int] = []
         first: list[int] = []
         starts: list[int] = []
@@ -69,9 +69,9 @@ class Remembering:
         first = [index for index, word in enumerate(words) if index == 0 or word != words[index - 1]]
         last = [*(index - 1 for index in first[1:]), len(words) - 1] if first else []
         entry = (encoding.ids, first, [offsets[index][0] for index in first], [offsets[index][1] for index in last])
-        if len(self._known) >= MOST:
-            self._known.clear()
-        self._known[string] = entry
+        if len(self._cache) >= MOST:
+            self._cache.clear()
+        self._cache[string] = entry
         return entry
 
 
@@ -88,7 +88,7 @@ def may_remember(tokenizer: Tokenizer) -> bool:
     settings = json.loads(tokenizer.to_str())
     parts = [(settings.get(part) or {}).get("type") for part in ("normalizer", "pre_tokenizer", "model")]
     added = settings.get("added_tokens") or []
-    plain = not any(
+    self_contained = not any(
         token["lstrip"] or token["rstrip"] or token["single_word"] or " " in token["content"] for token in added
     )
-    return parts == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and plain
+    return parts == ["BertNormalizer", "BertPreTokenizer", "WordPiece"] and self_contained

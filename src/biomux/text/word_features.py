@@ -47,7 +47,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class WordFeatures:
-    """The rows of words: for each word one of its own, one for its shape, and `sizes` many of `grams`, word after word."""
+    """The rows of words: one for each word, one for its shape, and `grams` of all words in order, of which word i has `sizes[i]`."""
 
     words: NDArray[np.int64]
     grams: NDArray[np.int64]
