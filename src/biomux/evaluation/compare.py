@@ -105,10 +105,10 @@ class ComparisonResult:
 def systems_of(arguments: Sequence[str]) -> list[ComparedSystem]:
     """Systems from FOLDER or LABEL=FOLDER; folders of one label are its seeds."""
     split = [argument_of(argument) for argument in arguments]
-    read = [(label, folder, score_folder.read(Path(folder), system=label or None)) for label, folder in split]
-    plain = [scores.system for label, _, scores in read if not label]
+    labelled = [(label, folder, score_folder.read(Path(folder), system=label or None)) for label, folder in split]
+    plain = [scores.system for label, _, scores in labelled if not label]
     groups: dict[str, list[ScoreFolder]] = {}
-    for label, folder, scores in read:
+    for label, folder, scores in labelled:
         name = label or (scores.system if plain.count(scores.system) == 1 else folder)
         groups.setdefault(name, []).append(scores)
     return [ComparedSystem(name, tuple(seeds)) for name, seeds in groups.items()]
@@ -119,13 +119,13 @@ def published_systems(paper: str, tables: Sequence[str], *, metric: str | None =
     metrics = {figure.metric for table in tables for figure in published.published(paper=paper, table=table)}
     if metric is None and MAIN in metrics:
         metric = MAIN
-    named = f"{paper}:{','.join(tables)}"
+    table_name = f"{paper}:{','.join(tables)}"
     if not metrics:
         table_names = sorted({f"{figure.paper}:{figure.table}" for figure in published.all_published()})
-        raise UsageError("BX001", f"unknown table {named!r}", hint=did_you_mean(named, table_names))
+        raise UsageError("BX001", f"unknown table {table_name!r}", hint=did_you_mean(table_name, table_names))
     if metric is None and len(metrics) > 1:
         hint = f"name one of {', '.join(sorted(metrics))}"
-        raise UsageError("BX001", f"--metric is required: {named} has {len(metrics)} metrics", hint=hint)
+        raise UsageError("BX001", f"--metric is required: {table_name} has {len(metrics)} metrics", hint=hint)
     corpora, names, values = published.score_table(paper, tables, metric=metric or metrics.pop())
     scale = 100.0 if any(value > 1 for row in values for value in row) else 1.0
     return [
@@ -179,15 +179,15 @@ def compare_systems(
 
         table = [[float(np.mean(values[column][system.name])) for system in systems] for column in shared]
         ranking = rank_systems(table, [system.name for system in systems], alpha=alpha, correction=correction)
-    named = (
+    metric_name = (
         f"{matching} {metric or METRICS['spans']}"
         if any("spans" in _first(systems, column) for column in shared)
         else ""
     )
-    if not named and metric is None:
+    if not metric_name and metric is None:
         mains = {str(_first(systems, column).get("main", {}).get("metric", "figure")) for column in shared}
-        named = mains.pop() if len(mains) == 1 else ""
-    figure = named or metric or "figure"
+        metric_name = mains.pop() if len(mains) == 1 else ""
+    figure = metric_name or metric or "figure"
     return ComparisonResult(
         tuple(system.name for system in systems),
         figure,
@@ -222,8 +222,8 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
             values = [value[metric_name] for value in column["numbers"].values()]
             return float(np.mean([math.nan if value is None else value for value in values]))
         if kind == "labels" and metric_name in {"accuracy", "exact"}:
-            whole = column["labels"][metric_name]
-            return float(whole["value"] if isinstance(whole, dict) else whole)
+            accuracy = column["labels"][metric_name]
+            return float(accuracy["value"] if isinstance(accuracy, dict) else accuracy)
         if kind == "spans" and matching == "semeval":
             return float(column["spans"]["semeval"]["partial"][metric_name])
         table = column["labels"] if kind == "labels" else column[kind]["matchings"][_table(column, kind, matching)]

@@ -53,13 +53,13 @@ def evaluate(
     """
     training_keys: Known | None = None
     trained = tuple(dict.fromkeys(head.base for head in heads if head.base))
-    called = {head.called for head in heads}
+    trained_names = {head.called for head in heads}
     for group in _groups(columns):
         first = group[0]
         unseen: Unseen | None = None
         unread: tuple[str, ...] = ()
         documents = corpus.get(first.corpus, directory=directory).documents(first.split)
-        if not keep_seen and first.called not in called:
+        if not keep_seen and first.called not in trained_names:
             training_keys = training_keys or training_text(trained, directory)
             unseen, unread = Unseen(training_keys[0]), training_keys[1]
             documents = unseen.of(documents)
@@ -82,10 +82,10 @@ def training_text(names: Iterable[str], directory: str | Path | None) -> Known:
     unread: list[str] = []
     for name in names:
         try:
-            read = corpus.get(name, directory=directory)
+            loaded = corpus.get(name, directory=directory)
             for split in SPLITS:
-                if split in read.splits:
-                    keys[f"{name} {split}"] = text_keys(read.documents(split))
+                if split in loaded.splits:
+                    keys[f"{name} {split}"] = text_keys(loaded.documents(split))
         except CorpusError:
             unread.append(name)
     return keys, tuple(unread)
@@ -206,13 +206,13 @@ def _score_head(
 
 
 def _must_find_entities(model: EvaluatedModel, task: Any) -> None:
-    why = "the model has no head that finds entities" if not model.tasks else ""
+    reason = "the model has no head that finds entities" if not model.tasks else ""
     if getattr(task, "between", "mentions") == "concepts":
-        why = "the corpus links concepts, and entities that are found have no identifiers"
-    if why:
+        reason = "the corpus links concepts, and entities that are found have no identifiers"
+    if reason:
         raise ScoreError(
             "BX606",
-            f"cannot score head {task.name!r} on entities that the model finds: {why}",
+            f"cannot score head {task.name!r} on entities that the model finds: {reason}",
             hint="leave out --found-entities",
         )
 

@@ -134,8 +134,8 @@ def _complete(paper: str) -> list[str]:
                 if figure.corpus not in SUMMARIES
             ]
             cells = {(figure.corpus, figure.system) for figure in figures}
-            whole = len({figure.corpus for figure in figures}) * len({figure.system for figure in figures})
-            if len({figure.system for figure in figures}) > 1 and len(cells) == len(figures) == whole:
+            expected = len({figure.corpus for figure in figures}) * len({figure.system for figure in figures})
+            if len({figure.system for figure in figures}) > 1 and len(cells) == len(figures) == expected:
                 complete.append(f"{paper}:{table}")
                 break
     return complete

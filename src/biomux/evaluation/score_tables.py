@@ -182,8 +182,8 @@ def label_table(labels: Mapping[str, Any]) -> Table:
         scores = labels[average]
         rows.append((average, "", percent(scores["precision"]), percent(scores["recall"]), with_error(scores)))
     if labels["kind"] == "one":
-        whole = figure(labels["accuracy"], labels["accuracy_error"])
-        rows.append(("accuracy", f"{labels['documents']:,}", "", "", whole))
+        accuracy = figure(labels["accuracy"], labels["accuracy_error"])
+        rows.append(("accuracy", f"{labels['documents']:,}", "", "", accuracy))
     else:
         if "by_document" in labels:
             scores = labels["by_document"]
@@ -237,8 +237,8 @@ def confidence_table(confidence: Mapping[str, Any], *, bins: bool = True) -> Tab
         for bin_ in (confidence["bins"] if bins else ())
     ]
     ece, aurc = (figure(confidence[name], confidence[f"{name}_error"]) for name in ("ece", "aurc"))
-    whole = ("all", f"{confidence['number']:,}", percent(confidence["mean_score"]), percent(confidence["accuracy"]))
-    return ["score", "spans", "mean score", "right", "ECE", "AURC"], [*rows, (*whole, ece, aurc)]
+    overall = ("all", f"{confidence['number']:,}", percent(confidence["mean_score"]), percent(confidence["accuracy"]))
+    return ["score", "spans", "mean score", "right", "ECE", "AURC"], [*rows, (*overall, ece, aurc)]
 
 
 def mistake_table(mistakes: Mapping[str, Any]) -> Table:

@@ -158,8 +158,8 @@ def source(name: str) -> tuple[str, str]:
         return recipes.source(name)
     shipped = names()
     if name not in shipped:
-        meant = nearest(name, shipped)
-        hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(shipped)}"
+        suggestion = nearest(name, shipped)
+        hint = f"did you mean {suggestion!r}?" if suggestion else f"give a file, or one of: {', '.join(shipped)}"
         if name in recipes.names():
             hint = f"it is a recipe for `biomux train {name}`; the pre-training recipes are: {', '.join(shipped)}"
         raise RecipeError("BX303", f"unknown pre-training recipe {name!r}", hint=hint)

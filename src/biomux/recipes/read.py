@@ -101,13 +101,15 @@ def source(name: str, *, known: Sequence[str] | None = None) -> tuple[str, str]:
             ) from None
     if name not in names():
         known = known or names()
-        message, meant = f"unknown recipe {name!r}", nearest(name, known)
-        hint = f"did you mean {meant!r}?" if meant else "give a file, or a name that `biomux recipes list` shows"
+        message, suggestion = f"unknown recipe {name!r}", nearest(name, known)
+        hint = (
+            f"did you mean {suggestion!r}?" if suggestion else "give a file, or a name that `biomux recipes list` shows"
+        )
         if name in names("encoders"):
             hint = f"it is a pre-training recipe: biomux pretrain {name} TEXT"
         elif name.endswith(("/", "\\")) or path.suffix:
             message = f"no such file or folder: {name!r}"
-            hint = f"did you mean {meant!r}?" if (meant := _beside(path)) else "check the path"
+            hint = f"did you mean {suggestion!r}?" if (suggestion := _beside(path)) else "check the path"
         raise RecipeError("BX303", message, hint=hint)
     return resources.files("biomux.recipes").joinpath(f"{name}.yaml").read_text(encoding="utf-8"), name
 
@@ -118,8 +120,8 @@ def _beside(path: Path) -> str | None:
         siblings = [sibling.name for sibling in path.parent.iterdir()]
     except OSError:
         return None
-    meant = nearest(path.name, siblings)
-    return str(path.parent / meant) if meant else None
+    suggestion = nearest(path.name, siblings)
+    return str(path.parent / suggestion) if suggestion else None
 
 
 def parsed(setting: str) -> tuple[str, Any]:

@@ -41,19 +41,19 @@ def curves(values: Mapping[str, Mapping[str, Sequence[float]]], *, axis: str, ti
     parts.append(svg.text((left + WIDTH - right) / 2, bottom + 40, axis, size=12, anchor="middle", fill=svg.SOFT))
     for number, system in enumerate(systems):
         colour = svg.SERIES[number % len(svg.SERIES)]
-        way: list[str] = []
+        steps: list[str] = []
         for place, point in enumerate(points):
             seeds = values[point].get(system, ())
             if not seeds:
                 continue
             x, summary = across(place, number), spread(seeds)
             mean, sd = summary["mean"] or 0.0, summary["sd"]
-            way.append(f"{'L' if way else 'M'}{x:.1f} {up(mean):.1f}")
+            steps.append(f"{'L' if steps else 'M'}{x:.1f} {up(mean):.1f}")
             if sd:
                 parts.append(svg.line(x, up(mean - sd), x, up(mean + sd), ink=colour, width=1.5))
             parts += [svg.circle(x, up(value), 2.2, fill=svg.PAPER, ink=colour) for value in seeds if len(seeds) > 1]
             parts.append(svg.mark(number, x, up(mean), 4.5, fill=colour))
-        parts.append(svg.path("".join(way), ink=colour, width=1.8))
+        parts.append(svg.path("".join(steps), ink=colour, width=1.8))
     height = _legend(parts, systems, left, bottom + 64)
     return svg.picture(WIDTH, height, parts, title=title, about=_said(values))
 

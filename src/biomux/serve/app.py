@@ -65,18 +65,18 @@ def build(service: Service) -> ASGIApp:
     app.get("/", include_in_schema=False)(page)
     app.get("/page/{name}", include_in_schema=False)(page_file)
     label_studio.add(app)
-    whole: ASGIApp = Edge(app, service)
+    application: ASGIApp = Edge(app, service)
     if service.settings.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
 
-        whole = CORSMiddleware(
-            whole,
+        application = CORSMiddleware(
+            application,
             allow_origins=list(service.settings.cors_origins),
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type", "x-request-id"],
             expose_headers=["x-request-id", "server-timing", "x-biomux-not-held", "retry-after"],
         )
-    return whole
+    return application
 
 
 async def annotate(request: Request) -> Response:

@@ -40,20 +40,20 @@ class BodyReader:
         self.held -= len(body)
 
     async def _chunks(self, request: Request) -> bytes:
-        whole = bytearray()
+        body = bytearray()
         try:
             while True:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
                     raise ServeError("BX804", "the client disconnected before its body was complete")
                 chunk: bytes = message.get("body", b"")
-                self._must_fit(len(whole) + len(chunk), more=len(chunk))
-                whole += chunk
+                self._must_fit(len(body) + len(chunk), more=len(chunk))
+                body += chunk
                 self.held += len(chunk)
                 if not message.get("more_body", False):
-                    return bytes(whole)
+                    return bytes(body)
         except BaseException:
-            self.held -= len(whole)
+            self.held -= len(body)
             raise
 
     def _must_fit(self, size: int, *, more: int = 0) -> None:

@@ -89,10 +89,10 @@ class Lanes:
         if failed and len(batch) == 1:
             return self._queue.discard(first, failed[0][1])
         errors = {id(document): error for document, error in failed}
-        whole = [(job, place) for job, place in batch if id(job.documents[place]) not in errors]
-        if len(whole) != len(done):  # a failure was reported for another object
+        unfailed = [(job, place) for job, place in batch if id(job.documents[place]) not in errors]
+        if len(unfailed) != len(done):  # a failure was reported for another object
             return self._one_by_one(batch)
-        for (job, place), answer in zip(whole, done, strict=True):
+        for (job, place), answer in zip(unfailed, done, strict=True):
             job.put(place, answer)
         for job, place in batch:
             if refusal := errors.get(id(job.documents[place])):

@@ -71,10 +71,10 @@ class Model:
 def open_model(settings: Settings) -> Model:
     """Load the bundle and let it read a sentence: a model that cannot answer is not put in service."""
     folder = load.find(settings.bundle)
-    read = reader.read(folder)
-    annotator = load.annotator(read, threads=settings.threads, runtime=settings.runtime)
+    bundle = reader.read(folder)
+    annotator = load.annotator(bundle, threads=settings.threads, runtime=settings.runtime)
     list(annotator.annotate_query([Document("probe", PROBE)], Query()))
-    return Model(annotator, _card(folder, read.manifest), _checksum(folder))
+    return Model(annotator, _card(folder, bundle.manifest), _checksum(folder))
 
 
 def _type(annotator: Annotator, name: str) -> dict[str, Any]:

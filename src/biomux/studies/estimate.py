@@ -90,8 +90,8 @@ def _pairs(single: Member, pair: Member) -> bool:
 
 
 def _key(recipe: Recipe) -> str:
-    same = _measurable(recipe).model_copy(update={"loop": recipe.loop.model_copy(update={"seed": 0})})
-    return str(sorted(same.training().items()))
+    without_seed = _measurable(recipe).model_copy(update={"loop": recipe.loop.model_copy(update={"seed": 0})})
+    return str(sorted(without_seed.training().items()))
 
 
 def _held(recipe: Recipe, cost: Estimate, scoring: Scoring) -> float:

@@ -128,10 +128,10 @@ def of_transfer(
     members: list[Member] = []
     for seed in transfer.seeds:
         overrides = {**transfer.set, **dict(map(recipes.parsed, settings)), "loop.seed": seed}
-        whole = _recipe(transfer.recipe, overrides, place, where=where)
-        whole = small(whole) if small else whole
-        tasks = transfer.tasks or tuple(whole.tasks)
-        unknown = [name for name in tasks if name not in whole.tasks]
+        full_recipe = _recipe(transfer.recipe, overrides, place, where=where)
+        full_recipe = small(full_recipe) if small else full_recipe
+        tasks = transfer.tasks or tuple(full_recipe.tasks)
+        unknown = [name for name in tasks if name not in full_recipe.tasks]
         if unknown or len(set(tasks)) < 2:
             message = (
                 f"the recipe has no task {unknown[0]!r}" if unknown else "a transfer study needs at least two tasks"
@@ -140,11 +140,11 @@ def of_transfer(
                 "BX305",
                 message,
                 where=f"{where} → tasks",
-                hint=did_you_mean(unknown[0] if unknown else "", whole.tasks),
+                hint=did_you_mean(unknown[0] if unknown else "", full_recipe.tasks),
             )
-        held_out = tuple(dict.fromkeys(_corpora(whole, tasks)))
+        held_out = tuple(dict.fromkeys(_corpora(full_recipe, tasks)))
         for names in [*((name,) for name in tasks), *combinations(tasks, 2)]:
-            recipe = _only(whole, names, held_out, where=where)
+            recipe = _only(full_recipe, names, held_out, where=where)
             system = " + ".join(names)
             members.append(Member(_name("+".join(names), "", (), {}, seed), system, recipe, seed))
     _must_have(transfer.score.tasks, members, where=where)

@@ -290,11 +290,11 @@ def _known(
     if scoring.split != recipe.development.split or not path.is_file():
         return None
     predicted = list(formats.read(path))[: len(gold)]
-    same = len(predicted) == len(gold) and all(
+    same_documents = len(predicted) == len(gold) and all(
         gold_document.id == predicted_document.id and gold_document.text == predicted_document.text
         for gold_document, predicted_document in zip(gold, predicted, strict=True)
     )
-    return predicted if same else None
+    return predicted if same_documents else None
 
 
 def _told(place: Path) -> Outcome:

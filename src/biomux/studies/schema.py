@@ -84,9 +84,9 @@ class Study(Section):
             if system.recipe is None and self.recipe is None:
                 raise ValueError(f"systems → {name} → recipe: field required, since the study names none")
             for key in ("encoder_of", "teacher_of"):
-                named = getattr(system, key)
-                origin = (named or "").partition(".")[0]
-                if named is not None and origin not in before:
+                reference = getattr(system, key)
+                origin = (reference or "").partition(".")[0]
+                if reference is not None and origin not in before:
                     raise ValueError(f"systems → {name} → {key}: there is no system {origin!r} before it")
             before.append(name)
         for where, seeds in (
@@ -159,6 +159,6 @@ def source(name: str, kind: Literal["studies", "transfers"]) -> tuple[str, str, 
 
 
 def _unknown(name: str, choices: list[str], noun: str) -> RecipeError:
-    meant = nearest(name, choices)
-    hint = f"did you mean {meant!r}?" if meant else f"give a file, or one of: {', '.join(choices)}"
+    suggestion = nearest(name, choices)
+    hint = f"did you mean {suggestion!r}?" if suggestion else f"give a file, or one of: {', '.join(choices)}"
     return RecipeError("BX303", f"unknown {noun} {name!r}", hint=hint)

@@ -46,8 +46,8 @@ def project(
     for axis in range(2):
         if places[np.abs(places[:, axis]).argmax(), axis] < 0:
             places[:, axis] *= -1
-    whole = float((sizes**2).sum())
-    shares = [float(size**2) / whole if whole else 0.0 for size in sizes[:2]]
+    total_variance = float((sizes**2).sum())
+    shares = [float(size**2) / total_variance if total_variance else 0.0 for size in sizes[:2]]
     cosine = units @ units.T
     return {
         "method": method,

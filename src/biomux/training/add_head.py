@@ -104,13 +104,13 @@ def add(
     started = time.monotonic()
     must_be_new(target, overwrite=overwrite, folder=True, ours=bundle_files(target))
     folder = folder_of(bundle)
-    read = original = reader.read(folder)
-    if read.words is not None:
+    bundle_now = original = reader.read(folder)
+    if bundle_now.words is not None:
         raise _cannot(
             "cannot add a head to a bundle whose encoder reads words",
             "add it to another bundle, or train a run with it",
         )
-    _refuse(recipe, read)
+    _refuse(recipe, bundle_now)
     check(recipe, directory)
     documents = load_documents(recipe, directory=directory)
     for name, survey in documents.surveys.items():
@@ -119,24 +119,26 @@ def add(
     ways_taken: dict[str, str] = {}
     types: dict[str, tuple[str, ...]] = {}
     light: dict[str, light_tuning.Outcome] = {}
-    parts = {name: reader.read_file(folder, name, read.manifest) for name in read.manifest.files}
+    parts = {name: reader.read_file(folder, name, bundle_now.manifest) for name in bundle_now.manifest.files}
     for name, part in recipe.tasks.items():
         task = make_task(name, part, documents.training[name])
         if not isinstance(task, Tagging) or type(task) is not Tagging:
             raise _cannot(f"task {name!r} does not tag", "leave it out, or train it by itself")
         types[name] = task.types
-        _refuse_types(task, read)
+        _refuse_types(task, bundle_now)
         added = _one(
-            _Given(read, original, task, documents.training[name], documents.development.get(name, [])),
+            _Given(bundle_now, original, task, documents.training[name], documents.development.get(name, [])),
             _How(recipe, choice, threads, begin if not light else lambda: None, listen),
         )
-        scores[name], ways_taken[name], read = added.scores, added.taken, added.bundle
+        scores[name], ways_taken[name], bundle_now = added.scores, added.taken, added.bundle
         if added.light is not None:
             light[name] = added.light
-        read, parts = _described(read, parts, task, own.short_name(part.corpus), documents.development[name])
+        bundle_now, parts = _described(
+            bundle_now, parts, task, own.short_name(part.corpus), documents.development[name]
+        )
         parts["card.md"] += _section(task, own.short_name(part.corpus), documents.training[name], added).encode()
-    annotator = annotator_of(read, threads=threads)
-    parts["graph.onnx"], parts["examples.jsonl"] = read.graph, verifying.examples(annotator)
+    annotator = annotator_of(bundle_now, threads=threads)
+    parts["graph.onnx"], parts["examples.jsonl"] = bundle_now.graph, verifying.examples(annotator)
     write_bundle(target, parts, overwrite=overwrite)
     return Added(target, scores, ways_taken, types, time.monotonic() - started, light)
 
@@ -175,14 +177,16 @@ class _One:
 
 def _one(inputs: _Given, how: _How) -> _One:
     """The bundle with the head of one task."""
-    read, task, choice, threads, listen = inputs.read, inputs.task, how.choice, how.threads, how.listen
+    bundle_now, task, choice, threads, listen = inputs.read, inputs.task, how.choice, how.threads, how.listen
     if not inputs.development:
         raise _cannot(f"task {task.name!r} has no development documents", "give its corpus a devel part")
-    tokenizer = annotator_of(read, threads=threads).tokenizer
+    tokenizer = annotator_of(bundle_now, threads=threads).tokenizer
     states, examples = [], []
     for documents in (inputs.training, inputs.development):
-        task_examples, _ = make_examples((task,), {task.name: documents}, tokenizer, limit=read.limit)
-        states.append(frozen_head.read(read.graph, task_examples, read.specials, task=task.name, threads=threads))
+        task_examples, _ = make_examples((task,), {task.name: documents}, tokenizer, limit=bundle_now.limit)
+        states.append(
+            frozen_head.read(bundle_now.graph, task_examples, bundle_now.specials, task=task.name, threads=threads)
+        )
         examples.append(task_examples)
     listen(f"{len(states[0].labels):,} words of {len(inputs.training):,} documents read")
     heads: dict[str, AddedHead] = {}
@@ -192,7 +196,7 @@ def _one(inputs: _Given, how: _How) -> _One:
         heads[way], _ = frozen_head.train(
             *states, labels=len(task.labels), mixes=way == "mix", seed=how.recipe.loop.seed, listen=listen
         )
-        bundles[way] = light_tuning.grown(read, task, heads[way])
+        bundles[way] = light_tuning.grown(bundle_now, task, heads[way])
         scores[way] = score(annotator_of(bundles[way], threads=threads), task, inputs.development).value
         listen(f"{WAYS[way]}: development F1 {100 * scores[way]:.2f}")
     chosen_way = max(scores, key=lambda way: scores[way])

@@ -113,8 +113,8 @@ def start(asked: Asked, folder: Path, *, listen: Callable[[str], None] = lambda 
 
 def _refuse_unwritable(folder: Path) -> None:
     """Refuse a folder that cannot be made or written before anything is trained for it."""
-    whole = folder.absolute()
-    existing = next(path for path in (whole, *whole.parents) if path.exists())
+    absolute = folder.absolute()
+    existing = next(path for path in (absolute, *absolute.parents) if path.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         reason = f"{existing} is not a folder" if not existing.is_dir() else f"no permission to write to {existing}"
         raise TrainingError(

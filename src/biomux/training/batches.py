@@ -69,9 +69,9 @@ def epoch_batches(
     members, beside = _members(examples, draw, seed)
     exponent = draw.exponent_at(epoch, epochs)
     shares = {task: len(indices) ** exponent * draw.boost.get(task, 1.0) for task, indices in members.items()}
-    whole = sum(shares.values())
+    total_share = sum(shares.values())
     if draw.batches == "random-task":
-        shares |= {task: whole * _odds(draw.beside[task]) for task in beside}
+        shares |= {task: total_share * _odds(draw.beside[task]) for task in beside}
         return _random_tasks(examples, members | beside, shares, draw, size, generator)
     chosen = _draw(examples, members, shares, draw, generator)
     for task, indices in beside.items():
@@ -152,9 +152,9 @@ def _draw(
     for task, indices in sorted(members.items()):
         usable = _some_empty(examples, indices, draw.keep_empty, generator)
         passes = shares[task] * scale / len(indices)
-        whole = int(passes)
-        chosen += usable * whole
-        rest = round((passes - whole) * len(usable))
+        whole_passes = int(passes)
+        chosen += usable * whole_passes
+        rest = round((passes - whole_passes) * len(usable))
         chosen += generator.choice(usable, rest, replace=False).tolist() if rest else []
     return np.array(chosen, dtype=np.int64)
 
@@ -230,11 +230,11 @@ def _cut(
 def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[int] = (0,)) -> LearnBatch:
     """One batch from its examples. `seed` decides which tokens are masked in examples with masking."""
     length = padded(max(example.input.size for example in examples))
-    read = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
-    batch = lay_out([example.input for example in read], length, specials, windows=range(len(read)))
+    masked = [_masked(example, [*seed, row]) for row, example in enumerate(examples)]
+    batch = lay_out([example.input for example in masked], length, specials, windows=range(len(masked)))
     rows: dict[str, list[NDArray[np.int64]]] = {}
     labels: dict[str, list[NDArray[Any]]] = {}
-    for row, example in enumerate(read):
+    for row, example in enumerate(masked):
         for head, head_labels in example.labels.items():
             places, values = _target(example, head_labels, row * length)
             rows.setdefault(head, []).append(places)
@@ -243,25 +243,25 @@ def collate(examples: Sequence[Example], specials: Specials, *, seed: Sequence[i
         head: HeadTarget(np.concatenate(rows[head]), _whole_numbers(np.concatenate(labels[head])))
         for head in sorted(rows)
     }
-    return LearnBatch(batch, targets, frozenset(example.task for example in read))
+    return LearnBatch(batch, targets, frozenset(example.task for example in masked))
 
 
 def _target(example: Example, labels: Labels, start: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Places and labels of one example, without masked ones (of a teacher's logits: NaN); `start` is where its row begins."""
-    values, read = labels.values, example.input
+    values, model_input = labels.values, example.input
     if labels.unit == "window":
         labelled = np.isfinite(values[:, 0]) if values.ndim == 2 else np.ones(len(values), dtype=bool)
         return np.full(int(labelled.sum()), start, dtype=np.int64), values[labelled]
     if labels.unit == "answer":
-        places = np.where(values < 0, 0, read.tokens.first[values] + read.begin)
+        places = np.where(values < 0, 0, model_input.tokens.first[values] + model_input.begin)
         return np.array([start], dtype=np.int64), places.reshape(1, 2)
     labelled = np.flatnonzero(np.isfinite(values[:, 0]) if values.ndim == 2 else values != MASKED)
-    begin = start + read.begin
+    begin = start + model_input.begin
     if labels.unit == "token":
         return labelled + begin, values[labelled]
-    first = read.tokens.first.astype(np.int64) + begin
+    first = model_input.tokens.first.astype(np.int64) + begin
     if labels.unit == "pair":
-        pairs = np.zeros((0, 4), dtype=np.int64) if read.pairs is None else read.pairs
+        pairs = np.zeros((0, 4), dtype=np.int64) if model_input.pairs is None else model_input.pairs
         return first[pairs[labelled]], values[labelled]
     return first[labelled], values[labelled]
 

@@ -170,11 +170,17 @@ def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled:
     surveys = _surveys(recipe, library)
     leaks = None
     text = recipe.teacher.text if recipe.teacher is not None and unlabelled else None
-    read = documents if text is None else {**documents, plain.COUNTED: plain.documents(text)}
+    training_documents = documents if text is None else {**documents, plain.COUNTED: plain.documents(text)}
     if recipe.leaks != "ignore":
-        without_leaks, leaks = filter_leaks(read, _held_out(recipe, library))
-        read = without_leaks if recipe.leaks == "filter" else read
-    return Documents({name: read[name] for name in documents}, development, leaks, surveys, read.get(plain.COUNTED, ()))
+        without_leaks, leaks = filter_leaks(training_documents, _held_out(recipe, library))
+        training_documents = without_leaks if recipe.leaks == "filter" else training_documents
+    return Documents(
+        {name: training_documents[name] for name in documents},
+        development,
+        leaks,
+        surveys,
+        training_documents.get(plain.COUNTED, ()),
+    )
 
 
 def _surveys(recipe: Recipe, library: Library) -> dict[str, Survey]:
@@ -386,13 +392,13 @@ def _plan(recipe: Recipe, tasks: Sequence[Task], model: Model) -> Plan:
             hint=did_you_mean(kind, plugins.names(REGIMES, "regimes")),
         )
     boost = recipe.regime.settings.get("boost")
-    strange = sorted(set(boost) - set(losses)) if isinstance(boost, dict) else []
-    if strange:
+    unknown = sorted(set(boost) - set(losses)) if isinstance(boost, dict) else []
+    if unknown:
         raise RecipeError(
             "BX305",
-            f"cannot boost the task {strange[0]!r}: the recipe has no such task",
+            f"cannot boost the task {unknown[0]!r}: the recipe has no such task",
             where="regime → settings → boost",
-            hint=did_you_mean(strange[0], losses),
+            hint=did_you_mean(unknown[0], losses),
         )
     try:
         plan: Plan = regime(losses, **checked(regime, recipe.regime.settings, where="regime"))

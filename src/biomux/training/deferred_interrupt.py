@@ -17,9 +17,9 @@ def held() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[tuple[int, Any]] = []
+    delayed: list[tuple[int, Any]] = []
     before = {
-        number: signal.signal(number, lambda number, frame: came.append((number, frame)))
+        number: signal.signal(number, lambda number, frame: delayed.append((number, frame)))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:
@@ -27,8 +27,8 @@ def held() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if came:
-            first, frame = came[0]
+        if delayed:
+            first, frame = delayed[0]
             handler = before[signal.Signals(first)]
             if callable(handler):
                 handler(first, frame)

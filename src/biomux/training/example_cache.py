@@ -161,8 +161,8 @@ def _unpacked(arrays: dict[str, NDArray[Any]], description: dict[str, Any]) -> l
     ):
         values = {head: next(arrays_of_head) for head, arrays_of_head in heads.items()}
         labels = {head: Labels(units[head], array) for head, array in values.items() if array is not None}
-        read = ModelInput(Tokens(*tokens), None if prefix[0] is None else Tokens(*prefix), pairs)
-        examples.append(Example(tasks[task], read, labels, (sources[source[0]], source[1]), masks[mask]))
+        model_input = ModelInput(Tokens(*tokens), None if prefix[0] is None else Tokens(*prefix), pairs)
+        examples.append(Example(tasks[task], model_input, labels, (sources[source[0]], source[1]), masks[mask]))
     return examples
 
 
@@ -176,10 +176,10 @@ def _joined(name: str, values: Sequence[NDArray[Any] | None]) -> dict[str, NDArr
 
 
 def _split(arrays: dict[str, NDArray[Any]], name: str) -> Iterator[Any]:
-    whole, at = arrays[name], 0
+    array, begin = arrays[name], 0
     for size in arrays[f"{name}/sizes"].tolist():
         if size < 0:
             yield None
         else:
-            yield whole[at : at + size]
-            at += size
+            yield array[begin : begin + size]
+            begin += size

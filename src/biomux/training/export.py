@@ -162,8 +162,8 @@ def _through_the_gate(
             listen(f"measuring {mix.name}")
             graphs[mix.name] = trained.graphs(mix)
         annotator = trained.annotator(graphs[mix.name], threads=threads)
-        rows, called = quantization_check.measured(annotator, trained.tasks, documents)
-        figures.update(called)
+        rows, figure_names = quantization_check.measured(annotator, trained.tasks, documents)
+        figures.update(figure_names)
         return rows
 
     reference = measure(quantization_check.FP32)
@@ -220,11 +220,11 @@ def _calibrated(
                 answers[task.name, type_] = type_answers
     plain = {}
     for name, entry in types.items():
-        behind = [answers[source] for source in map(tuple, entry["sources"]) if source in answers]
-        pooled = calibrate.curve(sum(behind, calibrate.TypeAnswers()))
+        source_answers = [answers[source] for source in map(tuple, entry["sources"]) if source in answers]
+        pooled = calibrate.curve(sum(source_answers, calibrate.TypeAnswers()))
         measured: dict[str, Any] = {"calibration": pooled} if pooled else {}
-        if behind:
-            measured["threshold"] = calibrate.best_threshold(behind)
+        if source_answers:
+            measured["threshold"] = calibrate.best_threshold(source_answers)
         plain[name] = measured | entry
     return temperatures, answers, plain
 

@@ -119,8 +119,10 @@ def read(run: Path, *, heads: Sequence[str] | None = None) -> Trained:
     parts, left_out = _parts(model, tasks, heads)
     kept_tasks = tuple(chained(task, model.heads[task.name]) for task in tasks if task.name in parts)
     if not kept_tasks:
-        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        raise cannot(f"no head of the run has a graph ({why})", hint="annotate with the run itself: biomux.load(RUN)")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise cannot(
+            f"no head of the run has a graph ({reasons})", hint="annotate with the run itself: biomux.load(RUN)"
+        )
     limit = int(described["limit"])
     encoder = state_of(model)
     if family.positions is not None:

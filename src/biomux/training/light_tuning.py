@@ -211,7 +211,7 @@ def _told(f1: float, changed: Changes) -> str:
 
 def loop_settings(**settings: Any) -> Loop:
     """The loop of light tuning. Steps of int8 need fp32."""
-    usual = {
+    defaults = {
         "epochs": EPOCHS,
         "batch_tokens": BATCH_TOKENS,
         "learning_rate": LEARNING_RATE,
@@ -219,7 +219,7 @@ def loop_settings(**settings: Any) -> Loop:
         "weight_decay": 0.0,
         "precision": "fp32",
     }
-    return Loop.model_validate(usual | settings)
+    return Loop.model_validate(defaults | settings)
 
 
 def plan(read: Bundle) -> Plan:

@@ -89,9 +89,9 @@ def _types(chosen: Mapping[str, Chosen]) -> str:
     for name, choice in chosen.items():
         labels = sorted(choice.table, key=choice.mean, reverse=True)
         other_rules = ", ".join(f"{label} {100 * choice.mean(label):.1f}" for label in labels[1:4])
-        behind = ", ".join(f"{head}/{type_}" for head, type_ in choice.merge.used)
+        sources = ", ".join(f"{head}/{type_}" for head, type_ in choice.merge.used)
         threshold = "–" if choice.merge.threshold is None else f"{choice.merge.threshold:.2f}"
-        rows.append((name, labels[0], behind, f"{100 * choice.mean(labels[0]):.1f}", other_rules or "–", threshold))
+        rows.append((name, labels[0], sources, f"{100 * choice.mean(labels[0]):.1f}", other_rules or "–", threshold))
         if not choice.mean(labels[0]):
             never.append(name)
     explanation = (
@@ -124,9 +124,9 @@ def _scores(run: Path, gate: QuantizationCheck) -> str:
         )
         for head, value in gate.fp32.items()
     ]
-    read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents per head"
+    documents_read = "all documents" if gate.limit is None else f"at most {gate.limit:,} documents per head"
     summary = (
-        f"Each head's main figure (strict F1 of entities) in hundredths, on {read} of the split `{gate.split}`, in fp32 and as shipped ({gate.chosen}), and what each head loses, with the standard error of "
+        f"Each head's main figure (strict F1 of entities) in hundredths, on {documents_read} of the split `{gate.split}`, in fp32 and as shipped ({gate.chosen}), and what each head loses, with the standard error of "
         f"the loss. {RULE} The tolerance is {gate.tolerance:g} points. Mixes tried: {', '.join(name for name, _ in gate.tried) or 'none'}. "
         f"The heads lose {mean_of(gate.losses):.2f} points on average."
     )

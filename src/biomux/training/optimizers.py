@@ -111,13 +111,13 @@ def scale(step: int, *, total: int, warmup: float, schedule: str) -> float:
     >>> [round(scale(step, total=10, warmup=0.2, schedule="linear"), 2) for step in (0, 1, 2, 6, 9)]
     [0.5, 1.0, 1.0, 0.5, 0.12]
     """
-    rising = round(total * warmup)
-    if step < rising:
-        return (step + 1) / rising
-    if schedule == "constant" or total <= rising:
+    warmup_steps = round(total * warmup)
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
+    if schedule == "constant" or total <= warmup_steps:
         return 1.0
-    gone = (step - rising) / (total - rising)
-    return 0.5 * (1 + math.cos(math.pi * gone)) if schedule == "cosine" else 1 - gone
+    progress = (step - warmup_steps) / (total - warmup_steps)
+    return 0.5 * (1 + math.cos(math.pi * progress)) if schedule == "cosine" else 1 - progress
 
 
 def _depth(name: str) -> int:

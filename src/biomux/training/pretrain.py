@@ -147,13 +147,13 @@ def _run(
         runs.describe(folder, built.model, built.tokenizer, built.specials, tasks=[built.task], limit=limit)
         if built.vocabulary:
             journal({"event": "vocabulary", **built.vocabulary})
-    read = _read(recipe, text, built, folder, started_with["text"], journal, processes)
-    scores = _Scores(recipe, built, read, folder, journal)
-    if processes.first and fresh and read.held_out:
+    token_windows = _read(recipe, text, built, folder, started_with["text"], journal, processes)
+    scores = _Scores(recipe, built, token_windows, folder, journal)
+    if processes.first and fresh and token_windows.held_out:
         scores.take(0)
 
     def evaluate() -> float | None:
-        if not read.held_out:
+        if not token_windows.held_out:
             return None
         score = scores.take(run.progress.step) if processes.first else 0.0
         return processes.say(score)
@@ -163,13 +163,13 @@ def _run(
         built.model,
         plan,
         recipe.loop,
-        read.training,
+        token_windows.training,
         built.specials,
         evaluate,
         journal,
         patience=recipe.score.patience,
         every_steps=recipe.score.every,
-        batches=partial(_batches, read, recipe.loop.seed),
+        batches=partial(_batches, token_windows, recipe.loop.seed),
         teacher=teacher,
         processes=processes,
         report_every=report_every,

@@ -29,9 +29,9 @@ def joined(first: Sequence[Document], *others: Sequence[Document]) -> list[Docum
     by_text = [{document.text: document for document in group} for group in others]
     shared = []
     for document in first:
-        same = [group[document.text] for group in by_text if document.text in group]
-        if len(same) == len(others):
-            spans = [*document.spans, *(replace(span, id=None) for twin in same for span in twin.spans)]
+        twins = [group[document.text] for group in by_text if document.text in group]
+        if len(twins) == len(others):
+            spans = [*document.spans, *(replace(span, id=None) for twin in twins for span in twin.spans)]
             shared.append(replace(document, spans=tuple(spans), relations=()))
     return shared
 

@@ -50,14 +50,14 @@ def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[s
     for objective in plan.features:
         loss = FEATURE_OBJECTIVES[objective.loss]
         least = 1 if loss.of == "attention" else 0
-        for who, encoder, layer in (
+        for role, encoder, layer in (
             ("student", ours, objective.student_layer),
             ("teacher", theirs, objective.teacher_layer),
         ):
             if not least <= layer <= encoder.depth:
                 raise TrainingError(
                     "BX450",
-                    f"{objective.loss} cannot read layer {layer} of the {who}, which has {encoder.depth}",
+                    f"{objective.loss} cannot read layer {layer} of the {role}, which has {encoder.depth}",
                     where="distil",
                     hint=f"name layers from {least} to {encoder.depth}",
                 )

@@ -30,8 +30,8 @@ class Library:
         names = corpora_of(task)
         key = names, split, task.join
         if key not in self.kept:
-            read = (list(corpora.load(name, split, directory=self.directory)) for name in names)
-            together = union(*read) if task.join == "union" else joined(*read)
+            groups = (list(corpora.load(name, split, directory=self.directory)) for name in names)
+            together = union(*groups) if task.join == "union" else joined(*groups)
             self.kept[key] = spread(together, self.most)
         return self.kept[key]
 

@@ -91,10 +91,10 @@ def of_run_tasks(
 
 def vector(model: Model, task: Task, examples: Sequence[Example], specials: Specials) -> NDArray[np.float64]:
     """The root-mean-square gradient of a task's loss at each unit of the encoder, of length 1."""
-    named = [(name, weight) for name, weight in model.encoder.named_parameters() if "embedding" not in name]
-    if not named:
+    weights = [(name, weight) for name, weight in model.encoder.named_parameters() if "embedding" not in name]
+    if not weights:
         raise TrainingError("BX404", "cannot compare tasks: the encoder has no layers", hint="use another encoder")
-    sums = [torch.zeros(len(weight), dtype=torch.float64) for _, weight in named]
+    sums = [torch.zeros(len(weight), dtype=torch.float64) for _, weight in weights]
     head: Any = model.heads[task.name]
     # A head with its own loss (CRF) has no objective in the table.
     objective = None if hasattr(head, "loss") else OBJECTIVES[getattr(head, "objective", task.objective)]
@@ -108,11 +108,11 @@ def vector(model: Model, task: Task, examples: Sequence[Example], specials: Spec
         rows, labels = torch.from_numpy(target.rows), torch.from_numpy(target.labels)
         loss = head.loss(features, rows, labels) if objective is None else objective(head(features, rows), labels)
         (loss / len(target.labels)).backward()
-        for total, (_, weight) in zip(sums, named, strict=True):
+        for total, (_, weight) in zip(sums, weights, strict=True):
             if weight.grad is not None:
                 squares = weight.grad.to_dense().double().pow(2)
                 total += squares.flatten(1).mean(1) if weight.dim() > 1 else squares
     model.zero_grad(set_to_none=True)
-    whole = np.sqrt(np.concatenate([total.numpy() for total in sums]) / max(len(examples), 1))
-    size = float(np.linalg.norm(whole))
-    return np.asarray(whole / size if size else whole, dtype=np.float64)
+    gradients = np.sqrt(np.concatenate([total.numpy() for total in sums]) / max(len(examples), 1))
+    size = float(np.linalg.norm(gradients))
+    return np.asarray(gradients / size if size else gradients, dtype=np.float64)

@@ -95,8 +95,8 @@ class Windows(Sequence[Example]):
             return [self[index] for index in range(*place.indices(len(self)))]
         if not -len(self) <= place < len(self):
             raise IndexError(place)
-        read = ModelInput(self._file.window(place % len(self), self._limit))
-        return Example(self._task, read, source=("", place), masking=self._masking)
+        model_input = ModelInput(self._file.window(place % len(self), self._limit))
+        return Example(self._task, model_input, source=("", place), masking=self._masking)
 
 
 class ShuffledBatches(Sequence[list[int]]):

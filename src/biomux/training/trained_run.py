@@ -115,8 +115,8 @@ def described(recipe: str | Path | Recipe, *, settings: Sequence[str] = ()) -> R
     if not is_data(recipe):
         return read(str(recipe), settings=settings)
     data = initial.read(str(recipe))
-    encoder, why = initial.encoder(at_hand=at_hand)
-    raw = yaml.safe_load(initial.text(data, encoder=encoder, said=why))
+    encoder, reason = initial.encoder(at_hand=at_hand)
+    raw = yaml.safe_load(initial.text(data, encoder=encoder, said=reason))
     for setting in settings:
         put(raw, *parsed(setting))
     return check(raw, where=str(recipe))

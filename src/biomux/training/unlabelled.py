@@ -75,8 +75,8 @@ def examples(
             inputs = list(group[0].inputs(document, remembered, limit=limit, counts=Counter()))
             targets = {task.name: task.targets(document, inputs, counts=Counter()) for task in group}
             for at, model_input in enumerate(inputs):
-                read = ModelInput(model_input.tokens, model_input.prefix, model_input.pairs)
-                bare = Example(teachers.UNLABELLED, read, source=(document.id, model_input.number))
+                text_input = ModelInput(model_input.tokens, model_input.prefix, model_input.pairs)
+                bare = Example(teachers.UNLABELLED, text_input, source=(document.id, model_input.number))
                 labels: dict[str, Labels] = {}
                 for task in group:
                     target = targets[task.name][at]
@@ -88,7 +88,7 @@ def examples(
                         labels[taught(task.name)] = confident_labels
                 counts["examples" if labels else "examples of which the teachers are not sure enough"] += 1
                 if labels:
-                    taught_list.append(Example(bare.task, read, labels, bare.source))
+                    taught_list.append(Example(bare.task, text_input, labels, bare.source))
     if not taught_list:
         reasons = "; ".join(f"{noun}: {number:,}" for noun, number in counts.items() if number)
         nothing = "it has no words" if chosen else "no task is taught"

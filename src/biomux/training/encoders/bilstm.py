@@ -131,8 +131,8 @@ class BiLSTM(nn.Module):
         where[~several] = index
         if bool(several.any()):
             where[several] = torch.arange(int(several.sum()), device=ids.device) + len(once)
-            longer, more = self._joined(ids[several[word]], word[several[word]])
-            spelling, sizes = torch.cat([spelling, longer]), torch.cat([sizes, more])
+            joined_spelling, joined_sizes = self._joined(ids[several[word]], word[several[word]])
+            spelling, sizes = torch.cat([spelling, joined_spelling]), torch.cat([sizes, joined_sizes])
         spelling = spelling[:, : int(sizes.max())]
         spelled = packed_sequences.last(self.speller, self.dropout(self.characters(spelling.long())), sizes)
         return torch.cat([vectors, spelled[where]], dim=1)
@@ -142,15 +142,15 @@ class BiLSTM(nn.Module):
         longest = self.spelling.shape[1]
         _, word, tokens = torch.unique_consecutive(word, return_inverse=True, return_counts=True)
         sizes = self.sizes[ids].long()
-        gone = sizes.cumsum(0) - sizes
-        starts = gone[tokens.cumsum(0) - tokens]
+        characters_before = sizes.cumsum(0) - sizes
+        starts = characters_before[tokens.cumsum(0) - tokens]
         places = torch.arange(longest, device=ids.device)
-        target = (gone - starts[word])[:, None] + places
+        target = (characters_before - starts[word])[:, None] + places
         good = (places < sizes[:, None]) & (target < longest)
         joined = self.spelling.new_zeros((len(tokens), longest))
         joined[word[:, None].expand_as(target)[good], target[good]] = self.spelling[ids][good]
-        whole = torch.zeros_like(tokens).index_add(0, word, sizes).clamp(max=longest)
-        return joined, whole.to(self.sizes.dtype)
+        lengths = torch.zeros_like(tokens).index_add(0, word, sizes).clamp(max=longest)
+        return joined, lengths.to(self.sizes.dtype)
 
 
 def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder:
@@ -223,12 +223,14 @@ def _vocabulary(
     own_words = {fold(word): None for word in kept_words if key(word) is None}
     own_rows = {word: len(SPECIALS) + index for index, word in enumerate(own_words)}
     first = len(SPECIALS) + len(own_words)
-    whole = [word for word in file_words if list(word_tokenizer.split([word], lower=case == "lower")) == [word]]
+    whole_words = [word for word in file_words if list(word_tokenizer.split([word], lower=case == "lower")) == [word]]
     if case == "characters":
         # "Aspirin" begins a sentence sooner or later, though the file has only "aspirin". Not every capital maps back to its letter: "µ" becomes another one.
-        whole = [form for word in whole for form in (word, word.capitalize()) if form == word or form.lower() == word]
+        whole_words = [
+            form for word in whole_words for form in (word, word.capitalize()) if form == word or form.lower() == word
+        ]
     rows = {}
-    for word in dict.fromkeys((*kept_words, *whole)):
+    for word in dict.fromkeys((*kept_words, *whole_words)):
         vector_word = key(word)
         rows[word] = own_rows[fold(word)] if vector_word is None else first + place[vector_word]
     return list(rows), rows, first

@@ -257,9 +257,9 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
         word_forms = {form for word in counts for form in (word, word.lower())}
         vectors = word_vectors.read(chosen.vectors, wanted=word_forms, most=chosen.most)
     rows = {word: index for index, word in enumerate(vectors.words, 1)}
-    whole = [word for word in vectors.words if list(word_tokenizer.split([word])) == [word]]
+    whole_words = [word for word in vectors.words if list(word_tokenizer.split([word])) == [word]]
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    tokenizer = word_tokenizer.tokenizer(dict.fromkeys((*ordered, *whole)), alphabet=ALPHABET)
+    tokenizer = word_tokenizer.tokenizer(dict.fromkeys((*ordered, *whole_words)), alphabet=ALPHABET)
     tokens = word_tokenizer.tokens_of(tokenizer)
     spelled = [token.encode() for token in tokens]
     encoder = Lexical(
@@ -301,5 +301,5 @@ def words_with_vectors(state: Mapping[str, NDArray[Any]]) -> tuple[tuple[str, ..
 
 
 def _strings(letters: NDArray[np.uint8], ends: NDArray[np.int32]) -> list[str]:
-    whole, stops = letters.tobytes(), ends.tolist()
-    return [whole[start:end].decode() for start, end in zip([0, *stops[:-1]], stops, strict=True)]
+    content, stops = letters.tobytes(), ends.tolist()
+    return [content[start:end].decode() for start, end in zip([0, *stops[:-1]], stops, strict=True)]

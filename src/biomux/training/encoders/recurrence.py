@@ -22,6 +22,6 @@ class Recurrence(nn.Module):
         """States of rows × length × width; a row has as many members as `sizes` says, and the states beyond them are meaningless."""
         places = torch.arange(hidden.shape[1], device=hidden.device)[None, :]
         turned = torch.where(places < sizes[:, None], sizes[:, None] - 1 - places, places)[..., None]
-        ahead, _ = self.ahead(hidden)
-        back, _ = self.back(hidden.gather(1, turned.expand_as(hidden)))
-        return torch.cat([ahead, back.gather(1, turned.expand_as(back))], dim=-1)
+        forward_states, _ = self.ahead(hidden)
+        backward_states, _ = self.back(hidden.gather(1, turned.expand_as(hidden)))
+        return torch.cat([forward_states, backward_states.gather(1, turned.expand_as(backward_states))], dim=-1)

@@ -117,18 +117,18 @@ def write(
         mixes = list(dict.fromkeys(head.mix for head in by_output["pairs"]))
         mixed_states = [states.of("first", mix) for mix in mixes]
         # A copy if there is only one: heads of words read the same states under another name.
-        whole = (
+        joined_states = (
             graph.concat(mixed_states, axis=-1)
             if len(mixed_states) > 1
             else graph.add("Mul", mixed_states[0], graph.number(1))
         )
-        graph.named(whole, "states")
+        graph.named(joined_states, "states")
         outputs["states"] = ["states rows", len(mixes) * encoded.width]
         second = pairs.write(by_output["pairs"], mixes, encoded.width)
-    read: dict[str, list[Any]] = {"ids": ["windows", "length"]}
+    token_input: dict[str, list[Any]] = {"ids": ["windows", "length"]}
     if family.words is not None:
-        read = {"vectors": ["windows", "length", encoded.width]}
-    inputs = {**read, "mask": ["windows", "length"], "first": ["words"]}
+        token_input = {"vectors": ["windows", "length", encoded.width]}
+    inputs = {**token_input, "mask": ["windows", "length"], "first": ["words"]}
     inputs |= {kind: [f"{kind} rows"] for kind in kinds if kind != "first"}
     if segments:
         inputs["segments"] = ["windows", "length"]

@@ -37,8 +37,8 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
     places = graph.add("Unsqueeze", graph.add("Gather", at, firsts, axis=0), graph.integers(1))
     inner = int(config["word_width"]) + 2 * int(config["character_hidden"])
     steps = graph.add("Mul", length, windows)
-    laid = graph.add("ScatterND", graph.zeros(steps, inner), places, words)
-    rows = graph.reshape(laid, length, windows, inner)
+    laid_out = graph.add("ScatterND", graph.zeros(steps, inner), places, words)
+    rows = graph.reshape(laid_out, length, windows, inner)
     states = []
     for layer in range(int(config["layers"])):
         rows, _ = recurrent.both_ways(graph, rows, sizes, state, f"layer.{layer}")
@@ -91,8 +91,10 @@ def _words(graph: Graph, state: State, config: Config, begins: str, firsts: str)
     table = np.concatenate([floats(state, "own.weight"), floats(state, "given")])
     vectors = graph.table(table, "embeddings.vectors", rows)
     characters, sizes = _spelled(graph, state, config, ids, mask, flags, firsts)
-    read = graph.add("Gather", graph.constant(floats(state, "characters.weight"), "characters"), characters, axis=0)
-    steps = graph.add("Transpose", read, perm=[1, 0, 2])
+    character_vectors = graph.add(
+        "Gather", graph.constant(floats(state, "characters.weight"), "characters"), characters, axis=0
+    )
+    steps = graph.add("Transpose", character_vectors, perm=[1, 0, 2])
     _, last = recurrent.both_ways(graph, steps, sizes, state, "speller")
     out: str = graph.add("Concat", vectors, last, axis=-1)
     return out
@@ -108,10 +110,10 @@ def _spelled(
     token_sizes = graph.add("Gather", graph.constant(state["sizes"].astype(np.int64), "embeddings.sizes"), ids, axis=0)
     sizes = graph.add("Mul", token_sizes, mask)
     through = graph.add("CumSum", sizes, flat)
-    gone = graph.add("Sub", through, sizes)
-    starts = graph.add("Gather", gone, firsts, axis=0)
+    characters_before = graph.add("Sub", through, sizes)
+    starts = graph.add("Gather", characters_before, firsts, axis=0)
     word = graph.add("Sub", graph.add("CumSum", flags, flat), one)
-    offset = graph.add("Sub", gone, graph.add("Gather", starts, word, axis=0))
+    offset = graph.add("Sub", characters_before, graph.add("Gather", starts, word, axis=0))
     number = graph.constant(np.arange(longest, dtype=np.int64)[None], "embeddings.numbers")
     target = graph.add("Add", graph.add("Unsqueeze", offset, one), number)
     inside = graph.add("Sub", graph.add("Unsqueeze", sizes, one), number)
@@ -137,8 +139,8 @@ def _spelled(
     )
     count = graph.add("Max", graph.add("Min", graph.add("Sub", after, starts), end), one)
     most = graph.add("ReduceMax", count, zero, keepdims=1)
-    whole = graph.reshape(filled, words, longest + 1)
-    return graph.add("Slice", whole, zero, most, one), count
+    spelled_words = graph.reshape(filled, words, longest + 1)
+    return graph.add("Slice", spelled_words, zero, most, one), count
 
 
 def _total(graph: Graph, sizes: str) -> str:

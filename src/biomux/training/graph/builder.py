@@ -76,10 +76,10 @@ class Graph:
         return out
 
     def _integer_product(self, rows: str, matrix: Floats, name: str) -> str:
-        whole, scale = columns_to_int8(matrix)
+        rounded_matrix, scale = columns_to_int8(matrix)
         rounded, row_scale = self.rows_to_int8(rows)
         middle = self.constant(np.array(128, np.uint8))
-        product = self.add("MatMulInteger", rounded, self.constant(whole, f"{name}.weight"), middle)
+        product = self.add("MatMulInteger", rounded, self.constant(rounded_matrix, f"{name}.weight"), middle)
         scaled = self.add("Mul", self.add("Cast", product, to=TensorProto.FLOAT), row_scale)
         out: str = self.add("Mul", scaled, self.constant(scale, f"{name}.scale"))
         return out
@@ -100,8 +100,8 @@ class Graph:
         if not self.rounds(name):
             out: str = self.add("Gather", self.constant(rows, name), indices, axis=0)
             return out
-        whole, scale = rows_to_int8(rows)
-        picked = self.add("Gather", self.constant(whole, name), indices, axis=0)
+        rounded_rows, scale = rows_to_int8(rows)
+        picked = self.add("Gather", self.constant(rounded_rows, name), indices, axis=0)
         scales = self.add("Gather", self.constant(scale, f"{name.partition('.')[0]}.scale"), indices, axis=0)
         scaled: str = self.add("Mul", self.add("Cast", picked, to=TensorProto.FLOAT), scales)
         return scaled
@@ -126,13 +126,13 @@ class Graph:
 
     def concat(self, parts: Sequence[str], *, axis: int) -> str:
         """The parts one after the other, a few at a time: a node of a bundle's graph reads a limited number of values."""
-        whole = list(parts)
-        while len(whole) > 1:
-            whole = [
-                self.add("Concat", *few, axis=axis) if len(few := whole[at : at + MOST_PARTS]) > 1 else few[0]
-                for at in range(0, len(whole), MOST_PARTS)
+        joined = list(parts)
+        while len(joined) > 1:
+            joined = [
+                self.add("Concat", *chunk, axis=axis) if len(chunk := joined[at : at + MOST_PARTS]) > 1 else chunk[0]
+                for at in range(0, len(joined), MOST_PARTS)
             ]
-        return whole[0]
+        return joined[0]
 
     def zeros(self, *sizes: str | int) -> str:
         """Zeros of a shape, of which at least one size is computed."""

@@ -147,12 +147,12 @@ def side_by_side(matrices: Sequence[Floats], *, diagonal: bool) -> Floats:
     """First layers all read the encoder: their columns are side by side. Later ones read their own head: blocks on a diagonal."""
     if not diagonal:
         return np.concatenate(matrices, axis=1)
-    whole = np.zeros((sum(m.shape[0] for m in matrices), sum(m.shape[1] for m in matrices)), np.float32)
+    blocks = np.zeros((sum(m.shape[0] for m in matrices), sum(m.shape[1] for m in matrices)), np.float32)
     row = column = 0
     for matrix in matrices:
-        whole[row : row + matrix.shape[0], column : column + matrix.shape[1]] = matrix
+        blocks[row : row + matrix.shape[0], column : column + matrix.shape[1]] = matrix
         row, column = row + matrix.shape[0], column + matrix.shape[1]
-    return whole
+    return blocks
 
 
 def _pooled(graph: Graph, rows: str, pooling: str, width: int) -> str:
@@ -177,8 +177,8 @@ def _inner(graph: Graph) -> str:
     before = graph.add("Concat", edge, graph.add("Slice", "mask", zero, graph.integers(-1), column), axis=1)
     inside = graph.add("Mul", graph.add("Mul", "mask", after), before)
     has_inside = graph.add("ReduceMax", inside, column, keepdims=1)
-    whole = graph.add("Add", inside, graph.add("Mul", "mask", graph.add("Sub", one, has_inside)))
-    out: str = graph.add("Cast", whole, to=TensorProto.FLOAT)
+    inner_or_all = graph.add("Add", inside, graph.add("Mul", "mask", graph.add("Sub", one, has_inside)))
+    out: str = graph.add("Cast", inner_or_all, to=TensorProto.FLOAT)
     return out
 
 
@@ -194,11 +194,11 @@ def _sequences(graph: Graph, rows: str, head: HeadParts, width: int) -> str:
     number = graph.add("Sub", graph.add("Gather", counted, "first", axis=0), one)
     at = graph.add("Add", graph.add("Mul", number, windows), graph.add("Div", "first", length))
     steps = graph.zeros(graph.add("Mul", windows, length), width)
-    laid = graph.add("ScatterND", steps, graph.add("Unsqueeze", at, one), rows)
+    laid_out = graph.add("ScatterND", steps, graph.add("Unsqueeze", at, one), rows)
     sizes = graph.add("Max", graph.add("ReduceSum", shaped, one, keepdims=0), one)
     states, _ = recurrent.both_ways(
         graph,
-        graph.reshape(laid, length, windows, width),
+        graph.reshape(laid_out, length, windows, width),
         sizes,
         head.lstm or {},
         "lstm",

@@ -27,12 +27,12 @@ def write(graph: Graph, state: State, config: Config, pick: Pick, *, segments: b
         name = f"encoder.layer.{layer}"
         query, key, value, residual = _narrowed(graph, hidden, state, config, name)
         attention_name = f"{name}.attention.self"
-        read = [
+        projected = [
             transformer.dense(graph, vectors, state, f"{attention_name}.{part}")
             for part, vectors in (("query", query), ("key", key), ("value", value))
         ]
-        scaled = graph.add("Mul", read[0], graph.number(1 / np.sqrt(inner // heads)))
-        context = transformer.attention(graph, [scaled, *read[1:]], bias, heads=heads, depth=inner // heads)
+        scaled = graph.add("Mul", projected[0], graph.number(1 / np.sqrt(inner // heads)))
+        context = transformer.attention(graph, [scaled, *projected[1:]], bias, heads=heads, depth=inner // heads)
         earlier.append(hidden)
         if layer == int(config["num_hidden_layers"]) - 1:
             context, residual, hidden = pick(context, inner), pick(residual, inner), pick(hidden, width)
@@ -125,11 +125,11 @@ def _norm(
     epsilon: float | None = None,
 ) -> str:
     """Layer normalisation, or a scale and an offset, of the sum of both."""
-    whole = rows if residual is None else graph.add("Add", rows, residual)
+    total = rows if residual is None else graph.add("Add", rows, residual)
     weights = {f"{name}.{part}": floats(state, f"{name}.{part}") for part in ("weight", "bias")}
     if config["normalization_type"] == "layer_norm":
-        return graph.normalise(whole, weights, name, float(config["layer_norm_eps"]) if epsilon is None else epsilon)
-    scaled = graph.add("Mul", whole, graph.constant(weights[f"{name}.weight"], f"{name}.weight"))
+        return graph.normalise(total, weights, name, float(config["layer_norm_eps"]) if epsilon is None else epsilon)
+    scaled = graph.add("Mul", total, graph.constant(weights[f"{name}.weight"], f"{name}.weight"))
     out: str = graph.add("Add", scaled, graph.constant(weights[f"{name}.bias"], f"{name}.bias"))
     return out
 

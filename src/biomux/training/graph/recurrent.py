@@ -29,13 +29,13 @@ def both_ways(
     | last | sequences × 2 hidden |
     """
     counts = graph.add("Cast", sizes, to=TensorProto.INT32)
-    ahead = _one_way(graph, rows, counts, state, name, "", called or name)
+    forward_states = _one_way(graph, rows, counts, state, name, "", called or name)
     turned = graph.add("ReverseSequence", rows, sizes, batch_axis=1, time_axis=0)
-    behind = _one_way(graph, turned, counts, state, name, "_reverse", called or name)
-    back = graph.add("ReverseSequence", behind, sizes, batch_axis=1, time_axis=0)
-    states: str = graph.add("Concat", ahead, back, axis=-1)
+    reversed_states = _one_way(graph, turned, counts, state, name, "_reverse", called or name)
+    backward_states = graph.add("ReverseSequence", reversed_states, sizes, batch_axis=1, time_axis=0)
+    states: str = graph.add("Concat", forward_states, backward_states, axis=-1)
     width = 2 * state[f"{name}.weight_hh_l0"].shape[1]
-    return states, _last(graph, graph.add("Concat", ahead, behind, axis=-1), sizes, width)
+    return states, _last(graph, graph.add("Concat", forward_states, reversed_states, axis=-1), sizes, width)
 
 
 def _last(graph: Graph, read: str, sizes: str, width: int) -> str:

@@ -29,8 +29,8 @@ class BiLSTMHead(nn.Module):
         if not len(rows):
             return self.output.weight.new_zeros((0, self.output.out_features))
         words = self.dropout(features.at(features.words))
-        read = packed_sequences.states(self.lstm, words, sequences(features).sizes)
-        logits: Tensor = self.output(self.dropout(read).index_select(0, word_at(features, rows)))
+        states = packed_sequences.states(self.lstm, words, sequences(features).sizes)
+        logits: Tensor = self.output(self.dropout(states).index_select(0, word_at(features, rows)))
         return logits
 
 

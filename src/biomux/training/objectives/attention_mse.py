@@ -23,5 +23,5 @@ def summed(attention: Tensor, target: Tensor, present: Tensor) -> Tensor:
     1.0
     """
     pairs = (present[:, None, :, None] & present[:, None, None, :]).float()
-    read = present.sum(dim=1).clamp(min=1)[:, None, None, None]
-    return ((attention.float() - target.float()) ** 2 * pairs / read).sum() / attention.shape[1]
+    tokens_read = present.sum(dim=1).clamp(min=1)[:, None, None, None]
+    return ((attention.float() - target.float()) ** 2 * pairs / tokens_read).sum() / attention.shape[1]

@@ -45,7 +45,7 @@ def summed(
 def total(emissions: Tensor, present: Tensor, *, between: Tensor, first: Tensor, last: Tensor) -> Tensor:
     """The log of the summed exponentials of all tag sequences' scores, for each sequence."""
     table = first + emissions[:, 0]
-    for at in range(1, emissions.shape[1]):
-        longer = torch.logsumexp(table[:, :, None] + between, dim=1) + emissions[:, at]
-        table = torch.where(present[:, at, None], longer, table)
+    for place in range(1, emissions.shape[1]):
+        extended = torch.logsumexp(table[:, :, None] + between, dim=1) + emissions[:, place]
+        table = torch.where(present[:, place, None], extended, table)
     return torch.logsumexp(table + last, dim=1)
