@@ -13,7 +13,7 @@ export async function info() {
   return reply.json();
 }
 
-// What the service answers, as text; `signal` gives the request up.
+// The answer of the service as text; `signal` aborts the request.
 export async function annotate(question, signal) {
   const reply = await fetch("annotate", {
     method: "POST",
@@ -30,7 +30,7 @@ async function failure(reply) {
   return new ServiceError(await reply.json().catch(() => unknown));
 }
 
-// The fields of a question that carry the text: files that PubMed and others give are sent as they are.
+// The fields of a request that carry the text: files from PubMed and others are sent unchanged.
 const FILE = /^\s*(<\?xml|<!DOCTYPE|<PubmedArticle|<article|<collection|PMID- *\d|\d+\|t\||\{"(biomux|bioctype)")/;
 
 export function textFields(text) {

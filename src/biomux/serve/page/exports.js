@@ -1,4 +1,4 @@
-// What is found, to take away: by the service's own writers, or as a page that needs nothing else.
+// Exports of what was found: by the service's own writers, or as a page that needs nothing else.
 
 const NAMES = {
   json: ["biomux.json", "application/json"],

@@ -1,4 +1,4 @@
-// The page: what is asked, what is shown, and how both are changed.
+// The page: what is sent, what is shown, and how both are changed.
 
 import * as api from "./api.js";
 import { page, save } from "./exports.js";
@@ -26,11 +26,11 @@ async function ask() {
   tell("Reading …");
   $("error").replaceChildren();
   try {
-    const begun = performance.now();
+    const started = performance.now();
     state.found = JSON.parse(await api.annotate(question(), request.signal)).documents;
     show();
-    const count = state.found.reduce((sum, one) => sum + (one.spans || []).length, 0);
-    tell(`${count.toLocaleString("en")} ${count === 1 ? "entity" : "entities"} in ${Math.round(performance.now() - begun).toLocaleString("en")} ms.${count ? "" : " Nothing was found: try a lower score."}`);
+    const count = state.found.reduce((sum, document_) => sum + (document_.spans || []).length, 0);
+    tell(`${count.toLocaleString("en")} ${count === 1 ? "entity" : "entities"} in ${Math.round(performance.now() - started).toLocaleString("en")} ms.${count ? "" : " Nothing was found: try a lower score."}`);
     performance.mark("highlighted");
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -51,10 +51,10 @@ function fail(error) {
   $("error").replaceChildren(...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line.trim() })));
 }
 
-// Everything below shows `state.found` and asks nothing.
+// Everything below shows `state.found` and sends no request.
 
 function looks() {
-  const names = [...new Set([...(state.info?.types || []).map((type) => type.name), ...state.found.flatMap((one) => (one.spans || []).map((span) => span.type))])];
+  const names = [...new Set([...(state.info?.types || []).map((type) => type.name), ...state.found.flatMap((document_) => (document_.spans || []).map((span) => span.type))])];
   return new Map(names.map((name, place) => [name, look(place)]));
 }
 
@@ -69,14 +69,14 @@ function show() {
   showTypes(documents, underlines, hidden);
   showMarks(documents, underlines);
   state.shown = documents;
-  $("tab-relations").hidden = !state.found.some((one) => (one.relations || []).length);
+  $("tab-relations").hidden = !state.found.some((document_) => (document_.relations || []).length);
   view($("tab-relations").hidden && state.settings.view === "relations" ? "marked" : state.settings.view);
 }
 
 function showTypes(documents, underlines, hidden) {
   const counts = new Map();
   for (const { all } of documents) for (const entity of all) counts.set(entity.type, (counts.get(entity.type) || 0) + 1);
-  const known = new Map((state.info?.types || []).map((type) => [type.name, type]));
+  const typesByName = new Map((state.info?.types || []).map((type) => [type.name, type]));
   const items = [...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => {
     const item = document.createElement("li");
     const label = document.createElement("label");
@@ -84,10 +84,10 @@ function showTypes(documents, underlines, hidden) {
     const swatch = Object.assign(document.createElement("span"), { className: "swatch" });
     swatch.style.backgroundImage = underlines.get(name).line;
     box.addEventListener("change", () => {
-      state.settings.hidden = box.checked ? state.settings.hidden.filter((one) => one !== name) : [...state.settings.hidden, name];
+      state.settings.hidden = box.checked ? state.settings.hidden.filter((type) => type !== name) : [...state.settings.hidden, name];
       show();
     });
-    const type = known.get(name);
+    const type = typesByName.get(name);
     const precision = type && precisionAt(type.precision, state.settings.threshold ?? type.threshold ?? 0);
     const more = Object.assign(document.createElement("span"), { className: "help" });
     more.textContent = `${count.toLocaleString("en")}${precision === null || precision === undefined ? "" : `, precision ${precision.toFixed(2)}`}`;
@@ -155,7 +155,7 @@ function view(name) {
   }
   $("details").hidden = name !== "marked";
   if (!state.shown) return;
-  if (name === "table") entityTable($("table"), state.shown); // made when it is looked at: thousands of rows take a while
+  if (name === "table") entityTable($("table"), state.shown); // made on demand: thousands of rows take a while
   if (name === "relations") relationTable($("relations"), state.shown);
 }
 
@@ -173,10 +173,10 @@ function showSettings() {
 async function content() {
   if ($("format").value === "html") return page($("marked"));
   const hidden = new Set(state.settings.hidden);
-  const types = [...new Set(state.found.flatMap((one) => (one.spans || []).map((span) => span.type)))];
-  const kept = types.filter((type) => !hidden.has(type));
-  const some = kept.length && kept.length < types.length ? { types: kept } : {};
-  return api.annotate({ ...question(), ...some, format: $("format").value });
+  const types = [...new Set(state.found.flatMap((document_) => (document_.spans || []).map((span) => span.type)))];
+  const visible = types.filter((type) => !hidden.has(type));
+  const selection = visible.length && visible.length < types.length ? { types: visible } : {};
+  return api.annotate({ ...question(), ...selection, format: $("format").value });
 }
 
 async function take(action, done) {

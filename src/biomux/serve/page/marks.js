@@ -1,9 +1,9 @@
-// From documents to marked text. Where entities overlap, each has an underline of its own, one below the other.
+// From documents to marked text. Where entities overlap, each has its own underline, one below the other.
 
 const LINE = 4; // pixels of an underline with its gap
 const LONGEST = 4000; // characters of a block without a line break: browsers skip blocks that are out of sight
 
-// How a type is underlined: nine colours, and three patterns for when they are used up. What the place in the list of types decides stays the same for every text.
+// How a type is underlined: nine colours, and three patterns for when they are used up. The place in the list of types decides, so it is the same for every text.
 export function look(place) {
   const colour = `hsl(${(place % 9) * 40} 70% var(--tone))`;
   const [on, off] = [[1, 0], [7, 3], [3, 3]][Math.floor(place / 9) % 3];
@@ -22,14 +22,14 @@ export function units(text) {
 // Entities with places in UTF-16 units, an index, and the lane of their underline.
 export function entities(document_) {
   const unit = units(document_.text);
-  const found = (document_.spans || []).map((span, index) => ({
+  const spans = (document_.spans || []).map((span, index) => ({
     ...span,
     index,
     from: unit(span.start),
     to: unit(span.end),
     text: document_.text.slice(unit(span.start), unit(span.end)),
   }));
-  return inLanes(found.sort((a, b) => a.from - b.from || b.to - a.to));
+  return inLanes(spans.sort((a, b) => a.from - b.from || b.to - a.to));
 }
 
 function inLanes(sorted) {

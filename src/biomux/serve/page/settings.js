@@ -7,39 +7,39 @@ export function initial() {
 }
 
 export function fromAddress(hash) {
-  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
   const settings = initial();
-  const threshold = Number.parseFloat(given.get("threshold"));
+  const threshold = Number.parseFloat(parameters.get("threshold"));
   if (threshold >= 0 && threshold <= 1) settings.threshold = threshold;
-  settings.resolve = given.get("resolve") === "1";
-  settings.abbreviations = given.get("abbreviations") === "1";
-  settings.hidden = (given.get("hide") || "").split(",").filter(Boolean);
-  if (VIEWS.includes(given.get("view"))) settings.view = given.get("view");
+  settings.resolve = parameters.get("resolve") === "1";
+  settings.abbreviations = parameters.get("abbreviations") === "1";
+  settings.hidden = (parameters.get("hide") || "").split(",").filter(Boolean);
+  if (VIEWS.includes(parameters.get("view"))) settings.view = parameters.get("view");
   return settings;
 }
 
 export function toAddress(settings) {
-  const told = new URLSearchParams();
-  if (settings.threshold !== null) told.set("threshold", settings.threshold.toFixed(2));
-  if (settings.resolve) told.set("resolve", "1");
-  if (settings.abbreviations) told.set("abbreviations", "1");
-  if (settings.hidden.length) told.set("hide", settings.hidden.join(","));
-  if (settings.view !== "marked") told.set("view", settings.view);
-  return `#${told}`;
+  const parameters = new URLSearchParams();
+  if (settings.threshold !== null) parameters.set("threshold", settings.threshold.toFixed(2));
+  if (settings.resolve) parameters.set("resolve", "1");
+  if (settings.abbreviations) parameters.set("abbreviations", "1");
+  if (settings.hidden.length) parameters.set("hide", settings.hidden.join(","));
+  if (settings.view !== "marked") parameters.set("view", settings.view);
+  return `#${parameters}`;
 }
 
-// The fields of a question that the settings stand for.
+// The fields of a request for the settings.
 export function fields(settings) {
-  const asked = {};
-  if (settings.threshold !== null) asked.threshold = settings.threshold;
-  if (settings.resolve) asked.resolve = true;
-  if (settings.abbreviations) asked.abbreviations = true;
-  return asked;
+  const request = {};
+  if (settings.threshold !== null) request.threshold = settings.threshold;
+  if (settings.resolve) request.resolve = true;
+  if (settings.abbreviations) request.abbreviations = true;
+  return request;
 }
 
-// The precision that development data had from a score on: that of the last point not above it.
+// The precision on development data from a score on: that of the last point not above it.
 export function precisionAt(points, score) {
-  let found = null;
-  for (const point of points) if (point.score <= score) found = point.precision;
-  return found;
+  let precision = null;
+  for (const point of points) if (point.score <= score) precision = point.precision;
+  return precision;
 }
