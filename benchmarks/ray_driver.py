@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 from benchmarks import ray_cluster
 from benchmarks.ray_overhead import abstract
 from biomux import formats
+from biomux.annotate import input_stretches
 from biomux.annotate import inputs as reading
-from biomux.annotate import stretches
 from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
 from biomux.annotate.on_ray import OnRay
 from biomux.annotate.parts import CHARACTERS
-from biomux.annotate.run import Step, run
-from biomux.annotate.settings import Settings
+from biomux.annotate.run import PartReady, run
+from biomux.annotate.settings import AnnotateSettings
 from biomux.document import Document
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ PUBMED_WORDS = 7_000_000_000
 
 
 @dataclass(frozen=True)
-class Asleep(Settings):
+class Asleep(AnnotateSettings):
     """Settings whose annotator sleeps for each part, and finds nothing."""
 
     seconds: float = 0.0
@@ -76,7 +76,7 @@ def memory() -> float:
 
 def words_per_second(documents: int = 150) -> float:
     """Words that one core annotates in a second."""
-    annotator = Settings().annotator(threads=1)
+    annotator = AnnotateSettings().annotator(threads=1)
     texts = [abstract(number) for number in range(documents)]
     list(annotator.annotate(texts[:10]))
     begun = time.perf_counter()
@@ -95,7 +95,7 @@ def simulate(place: Path, workers: int, task: float, seconds: float) -> tuple[fl
     ends: list[float] = []
     owns: list[float] = []
 
-    def listen(_: Step) -> None:
+    def listen(_: PartReady) -> None:
         ends.append(time.perf_counter())
         owns.append(time.process_time())
 
@@ -119,7 +119,7 @@ def million(place: Path, number: int) -> list[float]:
     seen: Counter[str] = Counter()
     found: list[float] = []
 
-    def listen(step: Step) -> None:
+    def listen(step: PartReady) -> None:
         seen["documents"] += step.done.tally.documents
         if seen["documents"] * 10 // number > len(found):
             found.append(memory())
@@ -148,7 +148,7 @@ def main() -> None:
 
     speed = words_per_second()
     sample = abstract(0).text
-    words = stretches.PARTS * CHARACTERS * len(sample.split()) / len(sample)
+    words = input_stretches.PARTS * CHARACTERS * len(sample.split()) / len(sample)
     task = words / speed
     print(f"one core: {speed:,.0f} words a second; a task of {words:,.0f} words takes {task:.0f} s", flush=True)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])

@@ -23,7 +23,7 @@ from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
 from biomux.annotate.on_ray import OnRay
 from biomux.annotate.run import run
-from biomux.annotate.settings import Settings
+from biomux.annotate.settings import AnnotateSettings
 from biomux.document import Document
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def abstract(number: int) -> Document:
     return Document(f"document-{number}", " ".join(sentences))
 
 
-def measure(folder: Path, target: Path, settings: Settings, cluster: OnRay | None) -> tuple[JobTally, float, float]:
+def measure(
+    folder: Path, target: Path, settings: AnnotateSettings, cluster: OnRay | None
+) -> tuple[JobTally, float, float]:
     """Annotate; the seconds that passed, and those of this process."""
     begun, own = time.perf_counter(), time.process_time()
     tally = run(
@@ -91,7 +93,7 @@ def main() -> None:
     import ray
 
     reading.STRETCH = 400_000
-    settings = Settings(bundle=asked.model)
+    settings = AnnotateSettings(bundle=asked.model)
     rates: dict[str, list[float]] = {"plain": [], "ray": []}
     shares: list[float] = []
     with tempfile.TemporaryDirectory() as place, ray_cluster.nodes(1) as cluster:

@@ -25,7 +25,7 @@ ANNOTATE = (
     Step(1, "cli/ui/annotation_output.py", "shows progress and failures, and sums up"),
     Step(2, "annotate/run.py", "splits the documents into parts, and joins what is done"),
     Step(3, "annotate/workers.py", "hands the parts to several processes"),
-    Step(4, "annotate/work.py", "annotates and writes one part"),
+    Step(4, "annotate/part_work.py", "annotates and writes one part"),
     Step(5, "engine/annotator.py", "takes documents through the steps below"),
     Step(6, "text/sentences.py", "splits the text into sentences"),
     Step(6, "engine/planner.py", "asks each task what it reads, and reads nothing twice"),

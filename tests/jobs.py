@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from biomux.annotate.run import Step
+    from biomux.annotate.run import PartReady
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -21,11 +21,11 @@ class Stopped(Exception):
     """What `stop_after` ends a run with."""
 
 
-def stop_after(parts: int) -> Callable[[Step], None]:
+def stop_after(parts: int) -> Callable[[PartReady], None]:
     """A listener that ends a run when it has made so many parts."""
     left = [parts]
 
-    def listen(step: Step) -> None:
+    def listen(step: PartReady) -> None:
         left[0] -= step.fresh
         if left[0] <= 0:
             raise Stopped

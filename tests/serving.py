@@ -17,10 +17,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
 from biomux.serve.log import Log
-from biomux.serve.model import Model, open_model
+from biomux.serve.served_model import ServedModel, open_model
 from biomux.serve.server import HttpServer, bind
 from biomux.serve.service import Service
-from biomux.serve.settings import Settings
+from biomux.serve.settings import ServeSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,17 +87,17 @@ class Client:
 
 
 @cache
-def shipped() -> Model:
+def shipped() -> ServedModel:
     """The bundle that comes with Biomux, loaded once."""
-    return open_model(Settings(threads=1))
+    return open_model(ServeSettings(threads=1))
 
 
 @contextmanager
 def serving(
-    *, model: Model | None = None, log: TextIO | None = None, **settings: Any
+    *, model: ServedModel | None = None, log: TextIO | None = None, **settings: Any
 ) -> Iterator[tuple[Client, Service]]:
     """A service in a thread."""
-    chosen = Settings(**{"port": 0, "threads": 1, "access_log": log is not None, **settings})
+    chosen = ServeSettings(**{"port": 0, "threads": 1, "access_log": log is not None, **settings})
     service = Service(chosen, model=model or shipped(), log=Log(access=log is not None, to=log or _nowhere()))
     listening = bind(chosen)
     listening.listen(128)

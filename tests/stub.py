@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tiny
 
-from biomux.annotate.settings import Settings
+from biomux.annotate.settings import AnnotateSettings
 from biomux.engine.annotator import Annotator
 from biomux.engine.packing import Specials
 from biomux.tasks.tagging import Tagging
@@ -69,7 +69,7 @@ def annotator(*, limit: int = 30, budget: int = 256) -> Annotator:
     return Annotator(RuleSession(), tiny.tokenizer(), specials, (TASK,), limit=limit, budget=budget)
 
 
-class RuleSettings(Settings):
+class RuleSettings(AnnotateSettings):
     """Settings that load the annotator around the rules, in worker processes too."""
 
     def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:

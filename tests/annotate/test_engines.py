@@ -15,7 +15,7 @@ from biomux import formats
 from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
 from biomux.annotate.run import run
-from biomux.annotate.settings import Settings
+from biomux.annotate.settings import AnnotateSettings
 from biomux.document import Document
 
 ROOT = Path(__file__).parent.parent.parent
@@ -63,7 +63,12 @@ def test_a_recipe_finds_the_entities(engine: str, tmp_path: Path) -> None:
 
     if engine in ("duckdb", "polars"):
         formats.write([Document(str(n), text) for n, text in enumerate(TEXTS)], tmp_path / "in.jsonl")
-        run(Inputs([str(tmp_path / "in.jsonl")]), goal(f"{tmp_path}/annotated/", "parquet"), Settings(), part_size=40)
+        run(
+            Inputs([str(tmp_path / "in.jsonl")]),
+            goal(f"{tmp_path}/annotated/", "parquet"),
+            AnnotateSettings(),
+            part_size=40,
+        )
         assert len(list((tmp_path / "annotated").glob("part-*.parquet"))) > 1
     else:
         pandas.DataFrame({"id": ["a", "b", "c", "d"], "text": TEXTS}).to_parquet(tmp_path / "abstracts.parquet")
@@ -105,7 +110,12 @@ def test_the_folder_of_parts_is_one_table(engine: str, tmp_path: Path) -> None:
         if find_spec(needed) is None:
             pytest.skip(f"{needed} is not installed")
     formats.write([Document(str(n), text) for n, text in enumerate(TEXTS)], tmp_path / "in.jsonl")
-    run(Inputs([str(tmp_path / "in.jsonl")]), goal(f"{tmp_path}/annotated/", "parquet"), Settings(), part_size=40)
+    run(
+        Inputs([str(tmp_path / "in.jsonl")]),
+        goal(f"{tmp_path}/annotated/", "parquet"),
+        AnnotateSettings(),
+        part_size=40,
+    )
     assert len(list((tmp_path / "annotated").glob("part-*.parquet"))) > 1
     script = (
         READERS[engine]

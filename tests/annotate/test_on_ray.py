@@ -23,9 +23,9 @@ from biomux.annotate import on_ray
 from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
 from biomux.annotate.on_ray import OnRay
-from biomux.annotate.run import Step, run
-from biomux.annotate.settings import Settings
-from biomux.annotate.work import Work
+from biomux.annotate.part_work import PartWork
+from biomux.annotate.run import PartReady, run
+from biomux.annotate.settings import AnnotateSettings
 from biomux.document import Document
 from biomux.errors import AnnotateError, UsageError
 
@@ -72,16 +72,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def annotate(source: Path, target: str, settings: Settings = RULES, **options: Any) -> Any:
+def annotate(source: Path, target: str, settings: AnnotateSettings = RULES, **options: Any) -> Any:
     return run(Inputs([str(source)]), goal(target, None), settings, part_size=500, **options)
 
 
 @pytest.mark.usefixtures("cluster")
 def test_two_nodes_make_the_bytes_of_plain_workers_and_one_resumes_the_other(folder: Path, tmp_path: Path) -> None:
-    settings = Settings(bundle=str(tiny.bundle(tmp_path / "bundle")))
+    settings = AnnotateSettings(bundle=str(tiny.bundle(tmp_path / "bundle")))
     usual = annotate(folder, f"{tmp_path}/usual/", settings)
     assert usual.failed == 1
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     assert annotate(folder, f"{tmp_path}/ray/", settings, cluster=OnRay(), listen=steps.append) == usual
     assert all(step.fresh for step in steps)
     assert steps[-1].reached == sum(path.stat().st_size for path in folder.iterdir())
@@ -117,7 +117,7 @@ def test_a_worker_that_is_killed_costs_nothing_and_one_that_always_dies_is_told(
 @pytest.fixture
 def order(tmp_path: Path) -> Any:
     (tmp_path / "job.json").write_bytes(b"{}")
-    work = Work(str(tmp_path), str(tmp_path), RULES)
+    work = PartWork(str(tmp_path), str(tmp_path), RULES)
     return on_ray._Order(work, str(tmp_path), b"{}", __version__, "rules")
 
 
@@ -136,7 +136,7 @@ def test_a_bundle_that_was_changed_on_a_node_is_refused(
     order: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    settings = Settings(bundle=str(tiny.bundle(tmp_path / "bundle")))
+    settings = AnnotateSettings(bundle=str(tiny.bundle(tmp_path / "bundle")))
     there = on_ray._shelf() / ("f" * 32)
     (tmp_path / "bundle").rename(there)
     with pytest.raises(AnnotateError, match=r"BX625: .*has been changed"):

@@ -22,10 +22,10 @@ from stub import DyingSettings, RuleSettings
 from biomux import formats
 from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
+from biomux.annotate.part_work import PartWork, annotate_part
 from biomux.annotate.parts import Failures, cut
-from biomux.annotate.run import Step, run
-from biomux.annotate.settings import Settings
-from biomux.annotate.work import Work, annotate_part
+from biomux.annotate.run import PartReady, run
+from biomux.annotate.settings import AnnotateSettings
 from biomux.annotate.workers import Reading
 from biomux.document import Document
 from biomux.engine.query import Query
@@ -169,7 +169,7 @@ def test_an_output_that_exists_is_refused_before_the_work_unless_it_may_be_overw
     for name in ("file.brat", "out.jsonl"):
         (tmp_path / name).write_text("mine")
     before = contents(tmp_path)
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     with pytest.raises(
         UsageError, match=r"BX004: .*already exists; replace it with --overwrite, or choose another name"
     ):
@@ -188,7 +188,7 @@ def test_an_output_that_exists_is_refused_before_the_work_unless_it_may_be_overw
 def test_a_finished_job_given_again_has_nothing_to_do(
     source: Path, tmp_path: Path, target: str, format: str | None
 ) -> None:
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     first = annotate(source, tmp_path / target, format=format)
     before = contents(tmp_path)
     assert annotate(source, tmp_path / target, format=format, listen=steps.append) == first
@@ -230,7 +230,7 @@ def test_overwriting_that_was_stopped_is_resumed(source: Path, tmp_path: Path, f
     annotate(source, out, settings=RuleSettings(query=Query(types=("Disease",))))
     with pytest.raises(Stopped):
         annotate(source, out, overwrite=True, listen=stop_after(3))
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     annotate(source, out, overwrite=True, listen=steps.append)
     assert [step.fresh for step in steps[:4]] == [False, False, False, True]
     annotate(source, tmp_path / "usual.jsonl")
@@ -255,7 +255,7 @@ def test_a_run_that_ended_when_its_output_was_in_place_is_resumed(
 
 def test_two_workers_make_the_same_bytes(tmp_path: Path, source: Path) -> None:
     bundle = str(tiny.bundle(tmp_path / "bundle"))
-    settings = Settings(bundle=bundle)
+    settings = AnnotateSettings(bundle=bundle)
     one = annotate(source, f"{tmp_path / 'one'}/", settings=settings)
     two = annotate(source, f"{tmp_path / 'two'}/", settings=settings, workers=2, threads=1)
     assert one == two
@@ -267,7 +267,7 @@ def test_a_worker_that_nobody_listens_to_blames_no_document(tmp_path: Path, monk
     theirs, ours = multiprocessing.Pipe()
     theirs.close()
     part = next(cut(documents(), Failures()))
-    work = Work(str(tmp_path), str(tmp_path), RULES)
+    work = PartWork(str(tmp_path), str(tmp_path), RULES)
     made = annotate_part(part, work, on_read=Reading(ours))
     ours.close()
     assert made.failures == ()
@@ -280,13 +280,13 @@ def test_progress_moves_within_one_long_document(tmp_path: Path, workers: int, m
     formats.write([Document("long", tiny.text(20_000)), Document("short", "aspirin")], path)
     size = path.stat().st_size
     told: list[tuple[float, int]] = []
-    steps: list[Step] = []
+    steps: list[PartReady] = []
 
     def on_read(stored: float, characters: int) -> None:
         if not steps:
             told.append((stored, characters))
 
-    settings = Settings(bundle=str(tiny.bundle(tmp_path / "bundle")))
+    settings = AnnotateSettings(bundle=str(tiny.bundle(tmp_path / "bundle")))
     annotate(
         path,
         tmp_path / "out.jsonl",
@@ -314,7 +314,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(source: Path, tmp_path: Path, fo
         with pytest.raises(Stopped):
             annotate(source, f"{tmp_path}/{end}", listen=stop_after(parts))
         assert folder or not (tmp_path / "out.jsonl").exists()
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     annotate(source, f"{tmp_path}/{end}", listen=steps.append)
     assert [step.fresh for step in steps].count(False) == 5
     if folder:
@@ -352,7 +352,7 @@ def test_a_whole_folder_is_left_alone_and_another_job_is_refused(source: Path, t
     out = f"{tmp_path / 'out'}/"
     tally = annotate(source, out)
     before = contents(tmp_path / "out")
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     assert annotate(source, out, listen=steps.append) == tally
     assert steps == []
     assert contents(tmp_path / "out") == before
@@ -380,7 +380,7 @@ def test_what_is_written_is_not_read(source: Path, tmp_path: Path) -> None:
 def test_two_runs_do_not_write_to_one_target(source: Path, tmp_path: Path) -> None:
     told: list[BiomuxError] = []
 
-    def again(_: Step) -> None:
+    def again(_: PartReady) -> None:
         if not told:
             try:
                 annotate(source, tmp_path / "out.jsonl")
@@ -417,7 +417,7 @@ def test_failures_are_listed_and_the_rest_goes_on(source: Path, tmp_path: Path) 
 
 def test_a_part_may_be_made_twice(tmp_path: Path) -> None:
     part = next(iter(cut(documents(5), Failures())))
-    work = Work(str(tmp_path), str(tmp_path), RULES)
+    work = PartWork(str(tmp_path), str(tmp_path), RULES)
     first = annotate_part(part, work)
     before = contents(tmp_path)
     assert annotate_part(part, work) == first
@@ -474,10 +474,10 @@ def test_killed_at_any_moment_and_resumed_it_ends_with_the_same_bytes(tmp_path: 
     assert contents(tmp_path / "out") == contents(tmp_path / "usual")
 
 
-def stopped(source: Path, target: str, settings: Settings) -> None:
+def stopped(source: Path, target: str, settings: AnnotateSettings) -> None:
     """A job that ended after its first part."""
 
-    def stop(_: Step) -> None:
+    def stop(_: PartReady) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -501,15 +501,15 @@ def runtime_of(target: Path) -> str:
 @pytest.mark.usefixtures("both")
 def test_a_stopped_run_goes_on_with_its_own_runtime(source: Path, tmp_path: Path) -> None:
     bundle = str(tiny.bundle(tmp_path / "bundle"))
-    stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle, runtime="openvino"))
+    stopped(source, f"{tmp_path / 'out'}/", AnnotateSettings(bundle=bundle, runtime="openvino"))
     with pytest.raises(AnnotateError, match=r"BX605.*different settings: --runtime"):
-        annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime="onnxruntime"))
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
+        annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle, runtime="onnxruntime"))
+    annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle))
     assert runtime_of(tmp_path / "out") == "openvino"
-    steps: list[Step] = []
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), listen=steps.append)
+    steps: list[PartReady] = []
+    annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle), listen=steps.append)
     assert not steps
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle), overwrite=True)
+    annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle), overwrite=True)
     assert runtime_of(tmp_path / "out") == "onnxruntime"
 
 
@@ -518,10 +518,10 @@ def test_a_run_whose_runtime_is_gone_says_so(source: Path, tmp_path: Path, monke
     from biomux.engine import runtimes
 
     bundle = str(tiny.bundle(tmp_path / "bundle"))
-    stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle, runtime="openvino"))
+    stopped(source, f"{tmp_path / 'out'}/", AnnotateSettings(bundle=bundle, runtime="openvino"))
     monkeypatch.setattr(runtimes, "installed", lambda: False)
     with pytest.raises(UsageError, match=r"BX003.*started with openvino.*not installed.*pip install.*--restart"):
-        annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
+        annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle))
 
 
 @pytest.mark.usefixtures("both")
@@ -532,21 +532,23 @@ def test_a_whole_run_needs_its_runtime_no_more(
     from biomux.engine import runtimes
 
     bundle = str(tiny.bundle(tmp_path / "bundle"))
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime="openvino"))
+    annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle, runtime="openvino"))
     monkeypatch.setattr(runtimes, "installed", lambda: False)
-    steps: list[Step] = []
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle, runtime=runtime), listen=steps.append)
+    steps: list[PartReady] = []
+    annotate(
+        source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle, runtime=runtime), listen=steps.append
+    )
     assert not steps
 
 
 def test_a_run_from_before_runtimes_had_names_goes_on(source: Path, tmp_path: Path) -> None:
     bundle = str(tiny.bundle(tmp_path / "bundle"))
-    stopped(source, f"{tmp_path / 'out'}/", Settings(bundle=bundle))
+    stopped(source, f"{tmp_path / 'out'}/", AnnotateSettings(bundle=bundle))
     kept = tmp_path / "out" / ".biomux" / "job.json"
     described = json.loads(kept.read_bytes())
     del described["--runtime"]
     kept.write_text(json.dumps(described))
-    annotate(source, f"{tmp_path / 'out'}/", settings=Settings(bundle=bundle))
+    annotate(source, f"{tmp_path / 'out'}/", settings=AnnotateSettings(bundle=bundle))
     assert runtime_of(tmp_path / "out") == "onnxruntime"
 
 
@@ -556,12 +558,17 @@ def test_workers_use_the_runtime_that_was_chosen(source: Path, tmp_path: Path, m
 
     seen: list[str] = []
 
-    def parts(parts: Any, work: Work, *, workers: int, on_read: object) -> Any:
+    def parts(parts: Any, work: PartWork, *, workers: int, on_read: object) -> Any:
         seen.append(work.settings.runtime)
         return ((part, annotate_part(part, work)) for part in parts)
 
     monkeypatch.setattr(running, "annotate_parts", parts)
-    annotate(source, tmp_path / "out.jsonl", settings=Settings(bundle=str(tiny.bundle(tmp_path / "bundle"))), workers=2)
+    annotate(
+        source,
+        tmp_path / "out.jsonl",
+        settings=AnnotateSettings(bundle=str(tiny.bundle(tmp_path / "bundle"))),
+        workers=2,
+    )
     assert seen == ["onnxruntime"]
 
 

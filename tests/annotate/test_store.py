@@ -15,7 +15,7 @@ from biomux import formats
 from biomux.annotate import store
 from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
-from biomux.annotate.run import Step, run
+from biomux.annotate.run import PartReady, run
 from biomux.document import Document
 from biomux.errors import AnnotateError, UsageError
 
@@ -74,7 +74,7 @@ def test_a_url_gets_the_bytes_of_a_folder_also_when_stopped_and_resumed(
     for parts in (3, 2):
         with pytest.raises(Stopped):
             annotate(source, url, gzip=True, listen=stop_after(parts))
-    steps: list[Step] = []
+    steps: list[PartReady] = []
     assert annotate(source, url, gzip=True, listen=steps.append) == usual
     assert [step.fresh for step in steps].count(False) == 5
     assert contents(store.place(url)) == contents(tmp_path / "usual")

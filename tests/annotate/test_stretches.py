@@ -13,11 +13,11 @@ from stub import RuleSettings
 
 from biomux import formats
 from biomux.annotate import inputs as reading
+from biomux.annotate.input_stretches import annotate_share, known, shares
 from biomux.annotate.inputs import Inputs
 from biomux.annotate.job import goal
-from biomux.annotate.run import Step, run
-from biomux.annotate.stretches import annotate_share, known, shares
-from biomux.annotate.work import Work
+from biomux.annotate.part_work import PartWork
+from biomux.annotate.run import PartReady, run
 from biomux.document import Document
 from biomux.errors import AnnotateError
 
@@ -105,7 +105,7 @@ def test_shares_make_the_parts_of_a_stretch_whoever_makes_which(folder: Path, tm
     inputs = Inputs([str(folder)])
     stretch = inputs.stretches()[3]
     (tmp_path / "made").mkdir()
-    work = Work(str(tmp_path / "made"), str(tmp_path / "made"), RULES)
+    work = PartWork(str(tmp_path / "made"), str(tmp_path / "made"), RULES)
     tasks = shares(stretch, inputs.reads, part_size=500)
     assert len(tasks) > 1
     assert known(stretch, work) is None
@@ -128,14 +128,14 @@ def test_a_stopped_run_does_not_read_again_what_it_has_done(
     with pytest.raises(Stopped):
         annotate(folder, f"{tmp_path}/out/", listen=stop_after(first + 2))
     read: list[str] = []
-    real = reading.Reader._of_place
+    real = reading.InputReader._of_place
 
-    def watched(self: reading.Reader, place: reading.Place) -> Any:
+    def watched(self: reading.InputReader, place: reading.InputFile) -> Any:
         read.append(Path(place.path).name)
         return real(self, place)
 
-    monkeypatch.setattr(reading.Reader, "_of_place", watched)
-    steps: list[Step] = []
+    monkeypatch.setattr(reading.InputReader, "_of_place", watched)
+    steps: list[PartReady] = []
     annotate(folder, f"{tmp_path}/out/", listen=steps.append)
     assert read == [f"{number}.jsonl" for number in range(1, 6)]
     assert [step.fresh for step in steps].count(False) == first + 2

@@ -15,7 +15,7 @@ from biomux.document import Document
 from biomux.engine.bundle.task_settings import DEEPEST, _plain
 from biomux.engine.bundle.tokenizer_check import build
 from biomux.engine.bundle.verify import _margin, first_logits
-from biomux.engine.session import Answers
+from biomux.engine.session import SessionAnswers
 from biomux.errors import BundleError
 from biomux.tasks.relation import Relations
 
@@ -32,7 +32,7 @@ def test_the_margin_is_between_the_best_label_and_the_next() -> None:
     assert _margin({"a": np.zeros((0, 3), dtype=np.float32)}, ["a", "none"]) == math.inf
 
 
-class _Pairs(Answers):
+class _Pairs(SessionAnswers):
     """Remembers the places that it was asked about."""
 
     def __init__(self) -> None:

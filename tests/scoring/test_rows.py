@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.errors import ScoreError, UsageError
-from biomux.scoring.document_rows import Rows, compare_rows, figure_of, numbers, pearson_of, read_rows
+from biomux.scoring.document_rows import DocumentRows, compare_rows, figure_of, numbers, pearson_of, read_rows
 from biomux.scoring.numbers import pearson
 from biomux.scoring.significance import compare, compare_means
 
 
-def mean_rows(values: list[float]) -> Rows:
-    return Rows("mean", tuple(map(str, range(len(values)))), np.array([[value, 1.0] for value in values]))
+def mean_rows(values: list[float]) -> DocumentRows:
+    return DocumentRows("mean", tuple(map(str, range(len(values)))), np.array([[value, 1.0] for value in values]))
 
 
-def number_rows(gold: list[float], predicted: list[float]) -> Rows:
+def number_rows(gold: list[float], predicted: list[float]) -> DocumentRows:
     made = np.array([numbers(left, right) for left, right in zip(gold, predicted, strict=True)])
-    return Rows("pearson", tuple(map(str, range(len(gold)))), made)
+    return DocumentRows("pearson", tuple(map(str, range(len(gold)))), made)
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=3, max_size=30))
@@ -41,7 +41,9 @@ def test_one_seed_is_tested_as_counts_and_means_are() -> None:
     chance = np.random.default_rng(3)
     left, right = chance.integers(0, 3, (60, 3)), chance.integers(0, 3, (60, 3))
     ids = tuple(map(str, range(60)))
-    made = compare_rows([Rows("f1", ids, left.astype(float))], [Rows("f1", ids, right.astype(float))], samples=200)
+    made = compare_rows(
+        [DocumentRows("f1", ids, left.astype(float))], [DocumentRows("f1", ids, right.astype(float))], samples=200
+    )
     assert made == compare(left, right, samples=200)
     hits, others = chance.integers(0, 2, 60).tolist(), chance.integers(0, 2, 60).tolist()
     assert compare_rows([mean_rows(hits)], [mean_rows(others)], samples=200) == compare_means(hits, others, samples=200)
@@ -72,13 +74,13 @@ def test_seeds_are_averaged_and_drawn_together() -> None:
 
 def test_documents_are_paired_by_id_and_classes_by_name() -> None:
     values = np.array([[[1.0, 0, 0], [0, 1, 0]], [[0, 0, 1], [2, 0, 0]]])
-    one = Rows("macro-f1", ("a", "b"), values, ("x", "y"))
-    other = Rows("macro-f1", ("b", "a"), values[::-1, ::-1], ("y", "x"))
+    one = DocumentRows("macro-f1", ("a", "b"), values, ("x", "y"))
+    other = DocumentRows("macro-f1", ("b", "a"), values[::-1, ::-1], ("y", "x"))
     assert compare_rows([one], [other], samples=20).difference == 0.0
 
 
 def test_rows_are_read_as_they_were_written() -> None:
-    one = Rows("macro-f1", ("a",), np.array([[[1.0, 0, 0], [0, 1, 0.5]]]), ("x", "y"))
+    one = DocumentRows("macro-f1", ("a",), np.array([[[1.0, 0, 0], [0, 1, 0.5]]]), ("x", "y"))
     again = read_rows(json.loads(json.dumps(one.to_json())))
     assert again.ids == one.ids
     assert again.classes == one.classes
@@ -87,9 +89,9 @@ def test_rows_are_read_as_they_were_written() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown figure 'recall'"):
-        Rows("recall", (), np.zeros((0, 3)))
+        DocumentRows("recall", (), np.zeros((0, 3)))
     with pytest.raises(ScoreError, match="shape"):
-        Rows("f1", ("1",), np.zeros((1, 2)))
+        DocumentRows("f1", ("1",), np.zeros((1, 2)))
     with pytest.raises(ScoreError, match="the same documents"):
         compare_rows([mean_rows([1, 0])], [mean_rows([1, 0, 1])])
     with pytest.raises(ScoreError, match="same number of seeds, got 1 and 2"):

@@ -16,7 +16,7 @@ from serving import Client, serving, shipped
 from biomux import cli, formats
 from biomux.document import Document
 from biomux.engine.query import Query
-from biomux.serve.answers import SHAPES
+from biomux.serve.responses import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from engine.test_pairs_and_questions import annotator
 from serving import Client, serving, shipped
 
 from biomux.engine.pairs import UNREAD
-from biomux.serve.model import Model
+from biomux.serve.served_model import ServedModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ TEXTS = ["the dose was high in mice.", "the dose was low after fever and high in
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with serving(model=Model(annotator(), "", "0" * 64), max_documents=10) as (client, _):
+    with serving(model=ServedModel(annotator(), "", "0" * 64), max_documents=10) as (client, _):
         yield client
 
 

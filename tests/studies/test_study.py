@@ -10,7 +10,7 @@ import pytest
 
 from biomux.report import study_page
 from biomux.report.page_markdown import markdown
-from biomux.scoring.document_rows import Rows
+from biomux.scoring.document_rows import DocumentRows
 from biomux.studies import findings
 
 IDS = tuple(map(str, range(60)))
@@ -20,7 +20,7 @@ def scored(system: str, right: int) -> findings.ScoredMember:
     """A system that is right in so many of sixty documents."""
     values = np.array([[1, 0, 0] if number < right else [0, 1, 1] for number in range(60)], dtype=float)
     return findings.ScoredMember(
-        "ner", system, "", 1, right / 60, {}, "f1", "ncbi-disease", 60, "0" * 64, Rows("f1", IDS, values)
+        "ner", system, "", 1, right / 60, {}, "f1", "ncbi-disease", 60, "0" * 64, DocumentRows("f1", IDS, values)
     )
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biomux.text.word_features import GRAMS, LONGEST, Rows, WordFeatures, of_words
+from biomux.text.word_features import GRAMS, LONGEST, TableSizes, WordFeatures, of_words
 
-ROWS = Rows(words=1 << 40, grams=1 << 40, shapes=1 << 40)
+ROWS = TableSizes(words=1 << 40, grams=1 << 40, shapes=1 << 40)
 """So many that no two differ by chance alone."""
 WORDS = st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=60))
 
@@ -37,7 +37,7 @@ def test_a_word_is_the_same_alone_and_among_others(words: list[str]) -> None:
 
 @given(WORDS, st.integers(1, 50))
 def test_every_row_is_in_its_table_and_every_word_has_a_gram(words: list[str], size: int) -> None:
-    found = of_words(words, Rows(size, size + 1, size + 2))
+    found = of_words(words, TableSizes(size, size + 1, size + 2))
     assert (found.sizes >= 1).all()
     for rows, limit in ((found.words, size), (found.grams, size + 1), (found.shapes, size + 2)):
         assert ((rows >= 0) & (rows < limit)).all()
@@ -45,7 +45,7 @@ def test_every_row_is_in_its_table_and_every_word_has_a_gram(words: list[str], s
 
 def test_rows_stay_what_they_are() -> None:
     """A trained table means nothing with other rows."""
-    found = of_words(["IL", "p53"], Rows(1000, 1000, 1000))
+    found = of_words(["IL", "p53"], TableSizes(1000, 1000, 1000))
     assert found.words.tolist() == [546, 408]
     assert found.grams.tolist() == [289, 455, 838, 171, 971, 572, 65, 394, 893]
     assert found.shapes.tolist() == [392, 248]

@@ -21,7 +21,7 @@ from biomux.document import Document
 from biomux.engine.bundle import reader, verify
 from biomux.engine.load import load
 from biomux.errors import BundleError, CorpusError, TrainingError, UsageError
-from biomux.scoring.document_rows import Rows
+from biomux.scoring.document_rows import DocumentRows
 from biomux.tasks.crf_decoding import Chained
 from biomux.training import calibrate, quantization_check
 from biomux.training.export import export
@@ -207,11 +207,11 @@ MATRICES = bert.matrices({"num_hidden_layers": 4})
 HIDDEN = ("heads.logits.0.0",)
 
 
-def of_counts(counts: Any) -> Rows:
-    return Rows("f1", tuple(map(str, range(len(counts)))), np.asarray(counts, dtype=np.float64))
+def of_counts(counts: Any) -> DocumentRows:
+    return DocumentRows("f1", tuple(map(str, range(len(counts)))), np.asarray(counts, dtype=np.float64))
 
 
-def rows(right: int, *, wrong: int, of: int = 2000) -> Rows:
+def rows(right: int, *, wrong: int, of: int = 2000) -> DocumentRows:
     """Documents of one mention each: so many found, so many found in another place."""
     assert right + wrong == of
     return of_counts([[1, 0, 0]] * right + [[0, 1, 1]] * wrong)
@@ -222,7 +222,7 @@ def test_the_first_mix_that_passes_is_taken() -> None:
     lost = dict(zip((mix.name for mix in mixes), (60, 40, 3, 0), strict=True))
     reference = {"a": rows(1600, wrong=400), "b": rows(1800, wrong=200)}
 
-    def measure(mix: quantization_check.PrecisionMix) -> Mapping[str, Rows]:
+    def measure(mix: quantization_check.PrecisionMix) -> Mapping[str, DocumentRows]:
         return {"a": rows(1600 - lost[mix.name], wrong=400 + lost[mix.name]), "b": reference["b"]}
 
     taken, tried = quantization_check.choose(mixes, reference, measure, tolerance=0.3)
@@ -268,7 +268,7 @@ def test_the_error_of_a_loss_is_that_of_drawing_documents_again() -> None:
     """Against the spread of the loss over many sets of documents from the same source."""
     chance = np.random.default_rng(5)
 
-    def drawn(size: int) -> tuple[Rows, Rows]:
+    def drawn(size: int) -> tuple[DocumentRows, DocumentRows]:
         exact = chance.random(size) < 0.8
         mixed = np.where(chance.random(size) < 0.03, ~exact, exact)
         left, right = (of_counts(np.stack([one, ~one, ~one], axis=1)) for one in (exact, mixed))

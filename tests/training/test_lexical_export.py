@@ -23,7 +23,7 @@ from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, RecipeError
 from biomux.evaluation.evaluate import token_ranges
 from biomux.recipes import schema
-from biomux.serve.model import Model
+from biomux.serve.served_model import ServedModel
 from biomux.tasks.examples import ModelInput
 from biomux.tasks.question_answering import QUESTION
 from biomux.text.word_splitter import WordSplitter
@@ -148,7 +148,7 @@ def test_its_tokens_are_words_wherever_tokens_are_counted(trained: tuple[Path, P
     assert ranges is not None
     assert ranges("IL-2 binds") == [(0, 2), (2, 3), (3, 4), (5, 10)]
     assert questions.unread(annotator, "word " * (QUESTION + 3)) == 3
-    assert Model(annotator, "", "0" * 64).tokens("IL-2 binds", most=100) == 4 + 2
+    assert ServedModel(annotator, "", "0" * 64).tokens("IL-2 binds", most=100) == 4 + 2
 
 
 def changed(bundle: Path, target: Path, name: str, content: bytes | None) -> Path:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from biomux.annotate.settings import Settings
+from biomux.annotate.settings import AnnotateSettings
 from biomux.document import Document
 from biomux.engine.query import Query
 from biomux.errors import UsageError
@@ -45,7 +45,7 @@ SPARK = "array<struct<start: bigint, end: bigint, type: string, text: string, sc
 class BatchAnnotator:
     """Annotates texts and batches of texts. `text` is the column or key with the texts, `output` the one that the entities go to."""
 
-    settings: Settings = field(default_factory=Settings)
+    settings: AnnotateSettings = field(default_factory=AnnotateSettings)
     text: str = "text"
     output: str = "entities"
     threads: int = 1
@@ -155,7 +155,7 @@ def annotator(
         query = Query(**options)
     except TypeError as error:
         raise UsageError("BX001", f"cannot make an annotator: {error}") from None
-    settings = Settings(bundle=None if model is None else str(model), query=query, runtime=runtime)
+    settings = AnnotateSettings(bundle=None if model is None else str(model), query=query, runtime=runtime)
     return BatchAnnotator(settings, text=text, output=output, threads=threads)
 
 
@@ -165,7 +165,7 @@ def _is_missing(value: Any) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _loaded(settings: Settings, threads: int, process: int) -> Annotator:
+def _loaded(settings: AnnotateSettings, threads: int, process: int) -> Annotator:
     """Once in a process; a forked one loads its own, since threads of a runtime do not survive a fork."""
     del process
     return settings.annotator(threads=threads)

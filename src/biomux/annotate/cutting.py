@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from biomux.annotate import stretches
-from biomux.annotate.inputs import Reader
+from biomux.annotate import input_stretches
+from biomux.annotate.inputs import InputReader
 from biomux.annotate.parts import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.annotate.inputs import Inputs, Stretch
+    from biomux.annotate.input_stretches import ShareDone
+    from biomux.annotate.inputs import Inputs, InputStretch
+    from biomux.annotate.part_work import PartWork
     from biomux.annotate.parts import Failures, Part
-    from biomux.annotate.stretches import ShareDone
-    from biomux.annotate.work import Work
 
 
 def cut_inputs(
     inputs: Inputs,
-    found: list[Stretch],
+    found: list[InputStretch],
     failures: Failures,
-    work: Work,
+    work: PartWork,
     *,
     part_size: int,
-    on_known: Callable[[Stretch, ShareDone], None],
+    on_known: Callable[[InputStretch, ShareDone], None],
 ) -> Iterator[Part]:
     """The parts of all inputs, read in this process: as one stream if they have no stretches.
 
@@ -36,16 +36,16 @@ def cut_inputs(
         return
     behind = 0
     for stretch in found:
-        if (known := stretches.known(stretch, work)) is not None:
+        if (known := input_stretches.known(stretch, work)) is not None:
             inputs.add(known.read)
             on_known(stretch, known)
         else:
-            reader = Reader(reads=inputs.reads)
+            reader = InputReader(reads=inputs.reads)
             number = 0
-            for part in stretches.parts(stretch, reader, failures, part_size=part_size):
+            for part in input_stretches.parts(stretch, reader, failures, part_size=part_size):
                 number += 1
                 yield replace(part, reached=behind + reader.done)
-            stretches.note(stretch, work, number=number, read=reader.summary())
+            input_stretches.note(stretch, work, number=number, read=reader.summary())
             inputs.add(reader.summary())
         behind += stretch.size
 

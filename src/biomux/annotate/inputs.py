@@ -59,7 +59,7 @@ def _files(argument: str) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InputFile:
     """A file to read. `called` is its stem if that is not the one of its name; `alone` says that it was named itself."""
 
     path: str
@@ -68,20 +68,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class InputStretch:
     """Input files that follow each other, and are read and cut into parts independently of all others: anywhere, at any time.
 
     `size`: their stored bytes. `failures`: what could not be listed on the way to them.
     """
 
     index: int
-    places: tuple[Place, ...]
+    places: tuple[InputFile, ...]
     size: int
     failures: tuple[Failure, ...] = ()
 
 
 @dataclass(kw_only=True)
-class Reader:
+class InputReader:
     """Reads files, and keeps what there is to say about them.
 
     Records, files, members of archives and folders that cannot be read go to `on_error`, and the rest goes on. `formats` counts the files read by format; `done` says how
@@ -104,7 +104,7 @@ class Reader:
         within = position(self._open) if self._open is not None and not self._open.closed else 0
         return self._behind + within
 
-    def stretch(self, stretch: Stretch) -> Iterator[Document]:
+    def stretch(self, stretch: InputStretch) -> Iterator[Document]:
         """Every document of a stretch, lazily."""
         for place in stretch.places:
             yield from self._of_place(place)
@@ -126,7 +126,7 @@ class Reader:
         self.withdrawn += summary["withdrawn"]
         self.reads.take(summary["taken"])
 
-    def _of_place(self, place: Place) -> Iterator[Document]:
+    def _of_place(self, place: InputFile) -> Iterator[Document]:
         """The documents of a file or of every member of an archive: one that fails takes no other with it."""
         where = place.path if place.path == "-" else Path(place.path)
         try:
@@ -168,7 +168,7 @@ class Reader:
 
 
 @dataclass
-class Inputs(Reader):
+class Inputs(InputReader):
     """The documents behind the arguments, in order; with `texts` every argument is a text."""
 
     arguments: Sequence[str]
@@ -228,23 +228,23 @@ class Inputs(Reader):
                 texts += 1
                 yield Document("text" if texts == 1 else f"text-{texts}", argument)
             elif argument == "-":
-                yield from self._of_place(Place("-", alone=True))
+                yield from self._of_place(InputFile("-", alone=True))
             else:
                 for path in files(argument, on_left_out=self.left_out.append, on_unread=self.on_error):
                     yield from self._of_place(self._place(path))
 
-    def stretches(self) -> list[Stretch]:
+    def stretches(self) -> list[InputStretch]:
         """The input files in groups that can be read apart; none where all is to be read as one: texts, pipes, one file, or little."""
         if any(map(self._is_text, self.arguments)) or self.places() is None:
             return []
-        cut: list[Stretch] = []
-        places: list[Place] = []
+        cut: list[InputStretch] = []
+        places: list[InputFile] = []
         left_out: list[str] = []
         unread: list[BiomuxError] = []
         reported = size = weight = 0
 
         def close() -> None:
-            cut.append(Stretch(len(cut), tuple(places), size, tuple(map(failure, unread[:reported]))))
+            cut.append(InputStretch(len(cut), tuple(places), size, tuple(map(failure, unread[:reported]))))
             places.clear()
             del unread[:reported]
 
@@ -267,9 +267,9 @@ class Inputs(Reader):
     def _is_text(self, argument: str) -> bool:
         return self.texts or is_text(argument)
 
-    def _place(self, path: Path) -> Place:
+    def _place(self, path: Path) -> InputFile:
         called = None if is_archive(path) or not path.is_file() else self._stems.of(of_path(path)).called
-        return Place(str(path), called, alone=str(path) in self.arguments)
+        return InputFile(str(path), called, alone=str(path) in self.arguments)
 
 
 def _changed(path: Path) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.annotate.inputs import Inputs
-    from biomux.annotate.settings import Settings
+    from biomux.annotate.settings import AnnotateSettings
 
 MANIFEST = "manifest.json"
 
@@ -100,7 +100,9 @@ _HELD: dict[str, formats.Feature] = {
 }
 
 
-def describe(inputs: Inputs, settings: Settings, goal: Goal, *, part_size: int, stretches: int = 0) -> dict[str, Any]:
+def describe(
+    inputs: Inputs, settings: AnnotateSettings, goal: Goal, *, part_size: int, stretches: int = 0
+) -> dict[str, Any]:
     """What decides the output's bytes, as JSON values."""
     return {
         "biomux": __version__,

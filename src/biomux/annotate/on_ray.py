@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from biomux import __version__
 from biomux.annotate import store
+from biomux.annotate.input_stretches import Share, annotate_share
+from biomux.annotate.part_work import annotate_part
 from biomux.annotate.parts import Part
-from biomux.annotate.stretches import Share, annotate_share
-from biomux.annotate.work import annotate_part
 from biomux.engine.threads import usable_cores
 from biomux.errors import AnnotateError, BiomuxError, UsageError
 from biomux.files import whole_folder
@@ -28,9 +28,9 @@ from biomux.files import whole_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from biomux.annotate.settings import Settings
-    from biomux.annotate.stretches import ShareDone
-    from biomux.annotate.work import Done, Work
+    from biomux.annotate.input_stretches import ShareDone
+    from biomux.annotate.part_work import Done, PartWork
+    from biomux.annotate.settings import AnnotateSettings
 
 OBJECT_STORE = 256 * 2**20
 """Bytes of shared memory that a cluster of our own may take: parts on their way to a task, and the bundle."""
@@ -59,17 +59,17 @@ class OnRay:
         return self.cpus_per_task
 
     def annotate_parts(
-        self, parts: Iterable[Part], work: Work, *, on_read: Callable[[Part, int], None] | None = None
+        self, parts: Iterable[Part], work: PartWork, *, on_read: Callable[[Part, int], None] | None = None
     ) -> Iterator[tuple[Part, Done]]:
         """Each part, when it is done, in any order. `on_read` is not told anything: only whole parts are."""
         del on_read
         return self._map(parts, work)
 
-    def annotate_shares(self, shares: Iterable[Share], work: Work) -> Iterator[tuple[Share, ShareDone]]:
+    def annotate_shares(self, shares: Iterable[Share], work: PartWork) -> Iterator[tuple[Share, ShareDone]]:
         """Each share, when it is done, in any order."""
         return self._map(shares, work)
 
-    def _map(self, units: Iterable[Unit], work: Work) -> Iterator[tuple[Unit, Any]]:
+    def _map(self, units: Iterable[Unit], work: PartWork) -> Iterator[tuple[Unit, Any]]:
         with self._connected() as (ray, ours):
             order = ray.put(_order(ray, work, travel=not ours))
             task = ray.remote(num_cpus=self.cpus_per_task, max_retries=self.retries, scheduling_strategy="SPREAD")(
@@ -161,7 +161,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 class _Order:
     """What all tasks of a job share. `folder` is where relative paths begin; `bundle` holds a reference to the bundle's files, or is empty if it is found where it is."""
 
-    work: Work
+    work: PartWork
     folder: str
     job: bytes
     version: str
@@ -169,7 +169,7 @@ class _Order:
     bundle: tuple[Any, ...] = ()
 
 
-def _order(ray: Any, work: Work, *, travel: bool) -> _Order:
+def _order(ray: Any, work: PartWork, *, travel: bool) -> _Order:
     from biomux.engine import load
 
     settings = work.settings
@@ -198,7 +198,7 @@ def run_unit(unit: Part | Share, order: _Order) -> tuple[str, Any]:
         return "unexpected", traceback.format_exc()
 
 
-def _here(order: _Order) -> Work:
+def _here(order: _Order) -> PartWork:
     """The work with the bundle of this node. The node must have the same version, and see the folder that is written to."""
     if order.version != __version__:
         raise AnnotateError(
@@ -226,7 +226,7 @@ def _here(order: _Order) -> Work:
     return replace(work, settings=settings)
 
 
-def _unpacked(order: _Order, settings: Settings) -> Path:
+def _unpacked(order: _Order, settings: AnnotateSettings) -> Path:
     """The bundle in this node's folder of temporary files, where the first process to need it puts it."""
     from filelock import FileLock
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biomux import formats
-from biomux.annotate import job, resume, store, stretches
+from biomux.annotate import input_stretches, job, resume, store
 from biomux.annotate.cutting import Reached, cut_inputs
 from biomux.annotate.inputs import is_text
+from biomux.annotate.part_work import PartWork, done, write
 from biomux.annotate.parts import CHARACTERS, Failures
 from biomux.annotate.tally import JobTally
-from biomux.annotate.work import Work, done, write
 from biomux.annotate.workers import annotate_parts
 from biomux.engine.threads import usable_cores
 from biomux.errors import AnnotateError, FormatError, UsageError
@@ -27,18 +27,18 @@ from biomux.formats import Loss, folder_target, of_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.annotate.inputs import Inputs, Stretch
+    from biomux.annotate.input_stretches import ShareDone
+    from biomux.annotate.inputs import Inputs, InputStretch
     from biomux.annotate.job import Goal
     from biomux.annotate.on_ray import OnRay
+    from biomux.annotate.part_work import Done
     from biomux.annotate.parts import Part
-    from biomux.annotate.settings import Settings
-    from biomux.annotate.stretches import ShareDone
-    from biomux.annotate.work import Done
+    from biomux.annotate.settings import AnnotateSettings
     from biomux.document import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PartReady:
     """A part is there. `reached`: stored bytes of all parts that are. `fresh`: it was made by this run and not by an earlier one."""
 
     done: Done
@@ -46,7 +46,9 @@ class Step:
     fresh: bool
 
 
-def settled(settings: Settings, goal: Goal, *, restart: bool = False, overwrite: bool = False) -> Settings:
+def settled(
+    settings: AnnotateSettings, goal: Goal, *, restart: bool = False, overwrite: bool = False
+) -> AnnotateSettings:
     """The settings with the runtime by name: of the run that is to be resumed, else as asked for."""
     begun = None if restart or (overwrite and goal.manifest.is_file()) else resume.begun_with(goal)
     named = settings.runtime != "auto"
@@ -69,7 +71,7 @@ def settled(settings: Settings, goal: Goal, *, restart: bool = False, overwrite:
 def run(
     inputs: Inputs,
     goal: Goal,
-    settings: Settings,
+    settings: AnnotateSettings,
     *,
     workers: int = 1,
     cluster: OnRay | None = None,
@@ -77,7 +79,7 @@ def run(
     part_size: int = CHARACTERS,
     restart: bool = False,
     overwrite: bool = False,
-    listen: Callable[[Step], None] = lambda _: None,
+    listen: Callable[[PartReady], None] = lambda _: None,
     on_read: Callable[[float, int], None] = lambda _stored, _characters: None,
     on_loss: Callable[[Loss], None] = formats.ignore,
 ) -> JobTally:
@@ -110,7 +112,7 @@ def run(
                 return JobTally.of_json(resume.noted(goal.manifest, "tally")["tally"])
             except (TypeError, KeyError):
                 raise resume.damaged(goal.manifest) from None
-        work = Work(
+        work = PartWork(
             folder=str(goal.path if goal.parts else goal.work),
             notes=str(goal.work),
             settings=settings,
@@ -123,14 +125,14 @@ def run(
 
         def take(finished: Done, reached: int, *, fresh: bool) -> None:
             made[finished.place] = finished
-            listen(Step(finished, reached, fresh))
+            listen(PartReady(finished, reached, fresh))
 
         if cluster is not None and found_stretches:
             _annotate_shares(inputs, found_stretches, work, cluster, take, part_size=part_size)
         else:
             reached = Reached(on_read)
 
-            def on_known(stretch: Stretch, known: ShareDone) -> None:
+            def on_known(stretch: InputStretch, known: ShareDone) -> None:
                 stored = reached.skip(stretch.size)
                 for part, _ in known.parts:
                     take(part, stored, fresh=False)
@@ -156,15 +158,15 @@ def run(
 
 def _annotate_shares(
     inputs: Inputs,
-    cut: list[Stretch],
-    work: Work,
+    cut: list[InputStretch],
+    work: PartWork,
     cluster: OnRay,
     take: Callable[..., None],
     *,
     part_size: int,
 ) -> None:
     """Annotate stretches on a cluster, which reads them too."""
-    tasks = (share for stretch in cut for share in stretches.shares(stretch, inputs.reads, part_size=part_size))
+    tasks = (share for stretch in cut for share in input_stretches.shares(stretch, inputs.reads, part_size=part_size))
     missing: dict[int, int] = {}
     reached = 0.0
     for share, result in cluster.annotate_shares(tasks, work):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings:
+class AnnotateSettings:
     """A bundle, or a run, and what it is asked for; plain values only. `runtime` is one of `biomux.engine.runtimes`."""
 
     bundle: str | None = None
@@ -25,7 +25,7 @@ class Settings:
     strict: bool = False
     runtime: str = "auto"
 
-    def settled(self) -> Settings:
+    def settled(self) -> AnnotateSettings:
         """The same with a runtime by name, which all who work on one output must share: the last digits of scores are each runtime's own."""
         from biomux.engine import runtimes
 

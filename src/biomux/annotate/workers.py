@@ -14,22 +14,22 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
-from biomux.annotate.work import annotate_part
+from biomux.annotate.part_work import annotate_part
 from biomux.errors import AnnotateError, BiomuxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from multiprocessing.context import SpawnProcess
 
+    from biomux.annotate.part_work import Done, PartWork
     from biomux.annotate.parts import Part
-    from biomux.annotate.work import Done, Work
 
 EVERY_SECONDS = 0.5
 """How often a worker says how far it is."""
 
 
 def annotate_parts(
-    parts: Iterable[Part], work: Work, *, workers: int, on_read: Callable[[Part, int], None]
+    parts: Iterable[Part], work: PartWork, *, workers: int, on_read: Callable[[Part, int], None]
 ) -> Iterator[tuple[Part, Done]]:
     """Each part, when it is done; in any order if there are several workers. With one, it is this process that works.
 
@@ -62,7 +62,7 @@ def annotate_parts(
 
 
 class _Worker:
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: PartWork) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.part: Part | None = None
@@ -115,7 +115,7 @@ class _Worker:
         )
 
 
-def _serve(pipe: Connection[Any, Any], work: Work) -> None:
+def _serve(pipe: Connection[Any, Any], work: PartWork) -> None:
     """Make parts until the pipe is closed. Ctrl-C is for the process that feeds us: it ends us."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:

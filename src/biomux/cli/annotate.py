@@ -188,7 +188,7 @@ def command(
     """
     from biomux.annotate.inputs import Inputs
     from biomux.annotate.job import goal
-    from biomux.annotate.settings import Settings
+    from biomux.annotate.settings import AnnotateSettings
     from biomux.cli.ui.annotation_output import FAILED, job, stream
     from biomux.engine.query import Query
 
@@ -204,7 +204,7 @@ def command(
         tasks=names(tasks),
         keep_entities=keep_entities,
     )
-    settings = Settings(bundle=model, query=query, strict=strict, runtime=runtime)
+    settings = AnnotateSettings(bundle=model, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         if plain:
             raise UsageError(

@@ -82,14 +82,14 @@ def command(
         zcat abstracts.xml.gz | biomux ask "Which drug was given?" - --model runs/covid-qa --format tsv
     """
     from biomux.annotate.inputs import Inputs
-    from biomux.cli.ui.annotation_output import FAILED, Failures, count_of, report_unread
+    from biomux.cli.ui.annotation_output import FAILED, FailureReport, count_of, report_unread
     from biomux.formats import must_be_new
 
     way = _way(output, format)
     target = None if output in (None, "-") else Path(str(output))
     if target is not None:
         must_be_new(target, overwrite=overwrite)
-    failures = Failures(on_error)
+    failures = FailureReport(on_error)
     read_inputs = Inputs(inputs, reads=read_as(from_, text, id, option), texts=as_text, on_error=failures)
     total = read_inputs.size()
     annotator = _annotator(model, threads, runtime)

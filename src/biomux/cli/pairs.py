@@ -105,7 +105,7 @@ def command(
     """
     from biomux.annotate.job import goal
     from biomux.annotate.pair_inputs import PairInputs, PairReadAs
-    from biomux.annotate.settings import Settings
+    from biomux.annotate.settings import AnnotateSettings
     from biomux.cli.ui.annotation_output import FAILED, job, stream
     from biomux.engine.asked_tasks import PAIRS, of_group
     from biomux.engine.query import Query
@@ -113,7 +113,7 @@ def command(
     reads = PairReadAs.of(read_as(from_, None, id, option), text=text, pair=pair)
     read_inputs = PairInputs(inputs, reads=reads)
     query = Query(tasks=of_group(PAIRS, names(heads)), threshold=thresholds(threshold))
-    settings = Settings(bundle=model, query=query, strict=strict, runtime=runtime)
+    settings = AnnotateSettings(bundle=model, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         failed = job(
             read_inputs,

@@ -14,7 +14,7 @@ from biomux.errors import UsageError
 if TYPE_CHECKING:
     import socket
 
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
 
 def _option(name: str, help: str, metavar: str | None = None, **settings: Any) -> Any:
@@ -153,7 +153,7 @@ def command(
         listening.close()
 
 
-def _settings(**fields: Any) -> Settings:
+def _settings(**fields: Any) -> ServeSettings:
     try:
         import fastapi  # noqa: F401
         import prometheus_client  # noqa: F401
@@ -165,7 +165,7 @@ def _settings(**fields: Any) -> Settings:
             hint="pip install 'biomux[serve]'",
         ) from None
     from biomux.engine.threads import usable_cores
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
     if fields["workers"] > 1:
         if os.name == "nt":
@@ -173,7 +173,7 @@ def _settings(**fields: Any) -> Settings:
                 "BX001", "cannot use --workers on Windows: worker processes share one port by inheriting it"
             )
         fields["threads"] = fields["threads"] or max(1, usable_cores() // fields["workers"])
-    return Settings(**fields)
+    return ServeSettings(**fields)
 
 
 def _tell(listening: socket.socket, served: str) -> None:

@@ -17,7 +17,7 @@ from biomux.document import Document
 from biomux.engine import asked_tasks, coverage, questions
 from biomux.engine import pairs as text_pairs
 from biomux.engine.packing import BUDGET, Specials
-from biomux.engine.planner import Reader, sections
+from biomux.engine.planner import SessionReader, sections
 from biomux.engine.query import Query, resolved
 from biomux.errors import AnnotateError, BiomuxError, UsageError, did_you_mean
 from biomux.tasks.task import finds_spans
@@ -296,7 +296,7 @@ class Annotator:
         later = [task for task in others if getattr(task, "reads_spans", False)]
         sooner = [task for task in others if task not in later]
         finding = () if chosen is None else chosen.tasks
-        reader = Reader(
+        reader = SessionReader(
             self.session,
             self.specials,
             self.budget,
@@ -338,7 +338,7 @@ class Annotator:
         return replace(made, spans=tuple(chosen.final(made.spans)))
 
     def _read(
-        self, documents: Sequence[Document], tasks: Sequence[Task], reader: Reader
+        self, documents: Sequence[Document], tasks: Sequence[Task], reader: SessionReader
     ) -> tuple[list[list[Span]], list[dict[str, Outputs]]]:
         """What heads say about each document: spans, and by task the inputs and outputs of all others.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from biomux.engine.session import Answers, Floats, failed
+from biomux.engine.session import Floats, SessionAnswers, failed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -70,7 +70,7 @@ class GraphSession:
     def compute_pairs(self, feeds: Mapping[str, NDArray[np.generic]], output: str) -> Floats:
         """One output of the graph of pairs."""
 
-    def run(self, batch: Batch) -> Answers:
+    def run(self, batch: Batch) -> SessionAnswers:
         """The logits of the heads that the batch asks about."""
         heads = self.places if batch.heads is None else [head for head in self.places if head in batch.heads]
         asked = {head: self.places[head] for head in heads}
@@ -118,7 +118,7 @@ class GraphSession:
         return read
 
 
-class GraphAnswers(Answers):
+class GraphAnswers(SessionAnswers):
     """What a graph said about a batch."""
 
     def __init__(

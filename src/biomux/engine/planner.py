@@ -38,7 +38,7 @@ Key = tuple[bytes, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DocumentInputs:
     """Inputs of a document, and the tasks that they are for. The inputs of a long document come in several of these, in order."""
 
     document: int
@@ -47,7 +47,7 @@ class Asked:
     inputs: Sequence[ModelInput]
 
 
-Said = tuple[Asked, "Task", "Sequence[ModelInput]", "Sequence[Any]"]
+Said = tuple[DocumentInputs, "Task", "Sequence[ModelInput]", "Sequence[Any]"]
 """A task's outputs for some of the inputs that were asked about; of a task that finds spans the spans instead, and no inputs."""
 
 
@@ -73,27 +73,27 @@ def sections(
     limit: int,
     chunk: int,
     counts: Counter[str],
-) -> Iterator[list[Asked]]:
+) -> Iterator[list[DocumentInputs]]:
     """What tasks ask about documents, in lists of about `chunk` characters of text; windows of one sentence or text are not torn apart."""
     shared = groups(tasks)
-    section: list[Asked] = []
+    section: list[DocumentInputs] = []
     size = 0
     for number, document in enumerate(documents):
         for group in shared:
             inputs: list[ModelInput] = []
             for input_ in group[0].inputs(document, tokenizer, limit=limit, counts=counts):
                 if size >= chunk and inputs and inputs[-1].number != input_.number:
-                    yield [*section, Asked(number, document.text, group, inputs)]
+                    yield [*section, DocumentInputs(number, document.text, group, inputs)]
                     section, inputs, size = [], [], 0
                 inputs.append(input_)
                 size += characters(input_)
-            section.append(Asked(number, document.text, group, inputs))
+            section.append(DocumentInputs(number, document.text, group, inputs))
     if section:
         yield section
 
 
 @dataclass
-class Reader:
+class SessionReader:
     """Reads inputs through a session and says what heads say about them: logits, divided by the head's temperature.
 
     `later` names heads that will be asked about pairs of spans in sentences that have been read by then.
@@ -109,7 +109,7 @@ class Reader:
     _known: dict[Key, tuple[int, int]] = field(default_factory=dict)
     _kept: int = 0
 
-    def answers(self, asked: Sequence[Asked]) -> Generator[Said, None, None]:
+    def answers(self, asked: Sequence[DocumentInputs]) -> Generator[Said, None, None]:
         """What each task's head says: of a task that finds spans part by part, as soon as it is known; of others all at once."""
         rows, users = self._rows(asked)
         waiting = _Waiting(asked)
@@ -128,7 +128,7 @@ class Reader:
                     read = [row for row in batch.windows.tolist() if users.counts(asked, row)]
                     self.on_read(sum(characters(rows[row]) for row in read))
 
-    def _rows(self, asked: Sequence[Asked]) -> tuple[list[ModelInput], _Users]:
+    def _rows(self, asked: Sequence[DocumentInputs]) -> tuple[list[ModelInput], _Users]:
         """The inputs to read, each once, and who asks about each: (which of the asked, which of its inputs)."""
         rows: list[ModelInput] = []
         users = _Users()
@@ -160,13 +160,13 @@ class Reader:
             self._known[_key(rows[row])] = len(self._passes), begin
         self._passes.append(outputs)
 
-    def _from_before(self, asked: Sequence[Asked], users: _Users, waiting: _Waiting) -> Iterator[Said]:
+    def _from_before(self, asked: Sequence[DocumentInputs], users: _Users, waiting: _Waiting) -> Iterator[Said]:
         """Pairs of spans in rows that were read in an earlier call."""
         for known, members in users.before.items():
             yield from self._pairs(self._passes[known], members, asked, waiting)
 
     def _of_batch(
-        self, batch: Batch, outputs: Any, asked: Sequence[Asked], users: _Users, waiting: _Waiting
+        self, batch: Batch, outputs: Any, asked: Sequence[DocumentInputs], users: _Users, waiting: _Waiting
     ) -> Iterator[Said]:
         by_group: dict[int, list[tuple[int, int, int]]] = {}
         for row, member in enumerate(batch.windows.tolist()):
@@ -195,7 +195,7 @@ class Reader:
         logits: Floats,
         batch: Batch,
         members: Sequence[tuple[int, int, int]],
-        asked: Sequence[Asked],
+        asked: Sequence[DocumentInputs],
         waiting: _Waiting,
     ) -> Iterator[Said]:
         """The spans of each sentence as soon as all its windows are read. Sentences of one window are decoded together, if the task can."""
@@ -219,7 +219,7 @@ class Reader:
         self,
         outputs: Any,
         members: Sequence[tuple[int, int, int]],
-        asked: Sequence[Asked],
+        asked: Sequence[DocumentInputs],
         waiting: _Waiting,
         only: Task | None = None,
     ) -> Iterator[Said]:
@@ -250,7 +250,7 @@ class _Users:
     of_row: list[list[tuple[int, int]]] = field(default_factory=list)
     before: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
 
-    def counts(self, asked: Sequence[Asked], row: int) -> bool:
+    def counts(self, asked: Sequence[DocumentInputs], row: int) -> bool:
         """Whether a row is part of reading a text through: some task finds spans in it."""
         return any(finds_spans(task) for number, _ in self.of_row[row] for task in asked[number].tasks)
 
@@ -258,7 +258,7 @@ class _Users:
 class _Waiting:
     """Outputs of which others are still missing."""
 
-    def __init__(self, asked: Sequence[Asked]) -> None:
+    def __init__(self, asked: Sequence[DocumentInputs]) -> None:
         self._asked = asked
         self._pieces: dict[tuple[int, str], dict[int, Floats]] = {}
         self._ranges: dict[tuple[int, int], range] = {}

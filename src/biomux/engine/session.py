@@ -35,7 +35,7 @@ class Session(Protocol):
     def run(self, batch: Batch) -> Mapping[str, Floats]: ...
 
 
-class Answers(Mapping[str, Floats]):
+class SessionAnswers(Mapping[str, Floats]):
     """What a session says about a batch: logits by head, computed when looked at where that saves something."""
 
     @abstractmethod

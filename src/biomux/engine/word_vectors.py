@@ -9,7 +9,7 @@ import numpy as np
 
 from biomux.engine.session import failed
 from biomux.engine.word_memory import WordMemory
-from biomux.text.word_features import Rows, of_words, vector_row
+from biomux.text.word_features import TableSizes, of_words, vector_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ class WordTables:
 
     graph: bytes
     words: tuple[str, ...]
-    rows: Rows
+    rows: TableSizes
 
 
 class WordVectors:

@@ -100,7 +100,7 @@ Block = Prose | Notice | Grid | Picture | Gallery | Excerpts | Facts | Fold
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A heading and the blocks below it; `anchor` is its place in the page's address."""
 
     title: str
@@ -114,7 +114,7 @@ class Page:
 
     title: str
     about: str
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     foot: str = ""
 
     def pictures(self) -> list[Picture]:

@@ -14,7 +14,7 @@ from biomux.errors import UsageError
 from biomux.evaluation.compare import ComparedSystem, systems_of
 from biomux.evaluation.negative_transfer import contrasts
 from biomux.report import run_sections, score_sections
-from biomux.report.blocks import Page, Section
+from biomux.report.blocks import Page, PageSection
 from biomux.report.page_html import html
 from biomux.report.page_markdown import FIGURES, markdown
 from biomux.report.report_inputs import Given, read
@@ -74,10 +74,10 @@ def report(
     scored = [scores for _, scores in given.scores]
     systems = systems_of([argument for argument, _ in given.scores])
 
-    def compared(these: Sequence[ComparedSystem], heading: str, anchor: str) -> Section | None:
+    def compared(these: Sequence[ComparedSystem], heading: str, anchor: str) -> PageSection | None:
         return score_sections.comparison(these, title=heading, anchor=anchor, samples=samples, seed=seed, alpha=alpha)
 
-    sections: list[Section | None] = [
+    sections: list[PageSection | None] = [
         score_sections.glance(scored, found) if scored or found else None,
         score_sections.alarms(found),
         score_sections.papers(scored),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.errors import ScoreError
 from biomux.report import charts
-from biomux.report.blocks import Fold, Gallery, Picture, Prose, Section, grid
+from biomux.report.blocks import Fold, Gallery, PageSection, Picture, Prose, grid
 from biomux.report.cost import cost_table, costs, machine_line, time_taken
 from biomux.report.journal import thinned
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from biomux.report.report_inputs import Given, ReportRun, ReportStudy
 
 
-def training(given: Given) -> Section | None:
+def training(given: Given) -> PageSection | None:
     """Learning curves of every run: the loss of each task and its development score, against updates."""
     if not given.runs:
         return None
@@ -37,7 +37,7 @@ def training(given: Given) -> Section | None:
     for place, run in enumerate(given.runs):
         inner = list(_run(run, f"run{place + 1}"))
         blocks.append(Fold(f"{run.name}: {_about(run)}", tuple(inner), open=len(given.runs) <= 2))
-    return Section("Training", "training", tuple(blocks))
+    return PageSection("Training", "training", tuple(blocks))
 
 
 def _run(run: ReportRun, name: str) -> Iterator[Block]:
@@ -142,7 +142,7 @@ def _named(part: Any, key: str) -> str:
     return re.split(r"[\\/]", str(part.get(key) or "").rstrip("\\/"))[-1]
 
 
-def cost(given: Given) -> Section | None:
+def cost(given: Given) -> PageSection | None:
     """What the models cost."""
     rows = costs(given)
     if not rows:
@@ -155,18 +155,18 @@ def cost(given: Given) -> Section | None:
             note=True,
         ),
     )
-    return Section("Cost", "cost", blocks)
+    return PageSection("Cost", "cost", blocks)
 
 
-def studies(given: Given) -> list[Section]:
+def studies(given: Given) -> list[PageSection]:
     """One section per study: the content of its own page, with its drawings."""
     return [_study(study, f"study{place + 1}") for place, study in enumerate(given.studies)]
 
 
-def _study(study: ReportStudy, name: str) -> Section:
+def _study(study: ReportStudy, name: str) -> PageSection:
     title = f"Study: {study.name}"
     if study.found is None:
-        return Section(title, name, (Prose("The study is not finished: it has no report yet."),))
+        return PageSection(title, name, (Prose("The study is not finished: it has no report yet."),))
     from biomux.report import study_page, transfer_page
 
     try:
@@ -179,7 +179,7 @@ def _study(study: ReportStudy, name: str) -> Section:
             hint="make it again with the command that made the study",
         ) from None
     folds = tuple(Fold(section.title, _renamed(section.blocks, name), open=True) for section in page.sections)
-    return Section(title, name, (*([Prose(page.about)] if page.about else []), *folds, Prose(page.foot, note=True)))
+    return PageSection(title, name, (*([Prose(page.about)] if page.about else []), *folds, Prose(page.foot, note=True)))
 
 
 def _renamed(blocks: tuple[Block, ...], name: str) -> tuple[Block, ...]:

@@ -29,9 +29,9 @@ from biomux.report.blocks import (
     Gallery,
     Grid,
     Notice,
+    PageSection,
     Picture,
     Prose,
-    Section,
     grid,
 )
 from biomux.scoring.error_analysis import KINDS, MARGIN
@@ -57,7 +57,7 @@ METRIC_NAMES = {
 }
 
 
-def glance(scored: Sequence[ScoreFolder], found: Sequence[Contrast]) -> Section:
+def glance(scored: Sequence[ScoreFolder], found: Sequence[Contrast]) -> PageSection:
     """What to see first: how much was scored, the mean, alarms, and a drawing of all corpora."""
     facts: list[tuple[str, str, str]] = []
     for system_scores in scored:
@@ -87,7 +87,7 @@ def glance(scored: Sequence[ScoreFolder], found: Sequence[Contrast]) -> Section:
     blocks += [Notice(contrast.sentence()) for contrast in found if contrast.alarm]
     if picture := _dots(scored):
         blocks += [picture]
-    return Section("At a glance", "glance", tuple(blocks))
+    return PageSection("At a glance", "glance", tuple(blocks))
 
 
 def _dots(scored: Sequence[ScoreFolder]) -> Picture | None:
@@ -133,7 +133,7 @@ def _dots(scored: Sequence[ScoreFolder]) -> Picture | None:
     return Picture("glance", svg, "Strict F1 by corpus", caption.strip())
 
 
-def alarms(found: Sequence[Contrast]) -> Section | None:
+def alarms(found: Sequence[Contrast]) -> PageSection | None:
     """Models of many tasks against those that learned a task alone."""
     if not found:
         return None
@@ -149,10 +149,10 @@ def alarms(found: Sequence[Contrast]) -> Section | None:
             )
         )
     blocks.append(grid("Together against alone", contrast_table(found), below=contrast_line(found)))
-    return Section("Negative transfer", "transfer-alarm", tuple(blocks))
+    return PageSection("Negative transfer", "transfer-alarm", tuple(blocks))
 
 
-def papers(scored: Sequence[ScoreFolder]) -> Section | None:
+def papers(scored: Sequence[ScoreFolder]) -> PageSection | None:
     """Our figures beside published ones."""
     tables_beside = beside(
         [figure for system_scores in scored for figure in ours(system_scores.system, system_scores.columns.values())]
@@ -188,10 +188,10 @@ def papers(scored: Sequence[ScoreFolder]) -> Section | None:
                 note=True,
             )
         )
-    return Section("Beside the papers", "papers", tuple(blocks))
+    return PageSection("Beside the papers", "papers", tuple(blocks))
 
 
-def scores(scored: Sequence[ScoreFolder]) -> list[Section]:
+def scores(scored: Sequence[ScoreFolder]) -> list[PageSection]:
     """All tables of all columns, with their signatures."""
     sections = []
     for place, system in enumerate(scored):
@@ -219,7 +219,7 @@ def scores(scored: Sequence[ScoreFolder]) -> list[Section]:
             below = common_signature([column["signature"] for column in untagged])
             blocks.append(grid("Heads that do not tag", score_tables.main_table(untagged), below=below))
         blocks += [_column(column, open=len(columns) < 3) for column in columns]
-        sections.append(Section(f"Scores: {system.system}", f"scores{place + 1}", tuple(blocks)))
+        sections.append(PageSection(f"Scores: {system.system}", f"scores{place + 1}", tuple(blocks)))
     return sections
 
 
@@ -254,7 +254,7 @@ def _headline(column: Mapping[str, Any]) -> str:
     return headline + (", cross-corpus" if column.get("cross") else "")
 
 
-def mistakes(scored: Sequence[ScoreFolder], *, examples: int = 2) -> list[Section]:
+def mistakes(scored: Sequence[ScoreFolder], *, examples: int = 2) -> list[PageSection]:
     """Classes of mistakes by column, and examples in their text."""
     sections = []
     for place, system_scores in enumerate(scored):
@@ -289,7 +289,7 @@ def mistakes(scored: Sequence[ScoreFolder], *, examples: int = 2) -> list[Sectio
                 if shown:
                     blocks.append(Fold(f"Examples: {name}", (Excerpts(shown),), open=len(by_column) == 1))
         sections.append(
-            Section(
+            PageSection(
                 f"Mistakes: {system_scores.system}" if len(scored) > 1 else "Mistakes",
                 f"mistakes{place + 1}",
                 tuple(blocks),
@@ -338,7 +338,7 @@ def pieces(mistake: Mapping[str, Any]) -> list[tuple[str, bool, bool]]:
     return [(text[begin:end], inside("gold", begin), inside("predicted", begin)) for begin, end in pairwise(cuts)]
 
 
-def trust(scored: Sequence[ScoreFolder]) -> list[Section]:
+def trust(scored: Sequence[ScoreFolder]) -> list[PageSection]:
     """Calibration: whether the scores of mentions can be trusted."""
     sections = []
     for place, system_scores in enumerate(scored):
@@ -378,7 +378,7 @@ def trust(scored: Sequence[ScoreFolder]) -> list[Section]:
             ),
         )
         sections.append(
-            Section(
+            PageSection(
                 f"Calibration: {system_scores.system}" if len(scored) > 1 else "Calibration",
                 f"trust{place + 1}",
                 blocks,
@@ -410,14 +410,14 @@ def _risks(confidence: Mapping[str, Any]) -> list[Point]:
 
 def comparison(
     systems: Sequence[ComparedSystem], *, title: str, anchor: str, samples: int, seed: int, alpha: float
-) -> Section | None:
+) -> PageSection | None:
     """Several systems: values, tests by documents, and, for at least three systems on two corpora, the rank diagram."""
     if len(systems) < 2 and not any(len(system.seeds) > 1 for system in systems):
         return None
     try:
         result = compare_systems(systems, samples=samples, seed=seed, alpha=alpha)
     except BiomuxError as error:
-        return Section(title, anchor, (Prose(f"The systems were not compared: {error.message}."),))
+        return PageSection(title, anchor, (Prose(f"The systems were not compared: {error.message}."),))
     blocks: list[Block] = [
         grid(
             f"Values ({result.metric}, percent)",
@@ -454,7 +454,7 @@ def comparison(
             ),
         ]
     blocks += [Prose(line + ".", note=True) for line in result.remarks]
-    return Section(title, anchor, tuple(blocks))
+    return PageSection(title, anchor, tuple(blocks))
 
 
 def _many(number: int, singular: str, plural: str) -> str:

@@ -8,7 +8,7 @@ from biomux.evaluation.comparison_tables import p_value
 from biomux.evaluation.published import SUMMARIES, published
 from biomux.evaluation.score_tables import percent
 from biomux.report import curves
-from biomux.report.blocks import Grid, Notice, Page, Picture, Prose, Section
+from biomux.report.blocks import Grid, Notice, Page, PageSection, Picture, Prose
 from biomux.studies.findings import systems_of
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ def page(found: Mapping[str, Any]) -> Page:
     tasks = list(dict.fromkeys(value["task"] for value in found["values"]))
     sections = [section(found, task) for task in tasks]
     alarms = tuple(Notice(f"{alarm}.") for alarm in found.get("alarms", ()))
-    first = [Section("Negative transfer", "alarms", alarms)] if alarms else []
+    first = [PageSection("Negative transfer", "alarms", alarms)] if alarms else []
     return Page(found["name"], found["about"], (*first, *sections, *last_sections(found)), foot(found))
 
 
-def section(found: Mapping[str, Any], task: str) -> Section:
+def section(found: Mapping[str, Any], task: str) -> PageSection:
     """One task: values, curves, tests."""
     values = systems_of(found["values"], task)
     systems = list(dict.fromkeys(name for systems in values.values() for name in systems))
@@ -59,7 +59,7 @@ def section(found: Mapping[str, Any], task: str) -> Section:
                 ),
             )
         )
-    return Section(task, f"task-{_plain(task)}", tuple(blocks))
+    return PageSection(task, f"task-{_plain(task)}", tuple(blocks))
 
 
 def drawn(values: Mapping[str, Mapping[str, Sequence[float]]], axis: str, title: str) -> str:
@@ -69,7 +69,7 @@ def drawn(values: Mapping[str, Mapping[str, Sequence[float]]], axis: str, title:
     return curves.rows(next(iter(values.values())), title=title)
 
 
-def last_sections(found: Mapping[str, Any]) -> list[Section]:
+def last_sections(found: Mapping[str, Any]) -> list[PageSection]:
     """What the paper printed, what failed, and remarks."""
     sections = []
     printed = published(paper=found["paper"], table=found["table"]) if found["paper"] and found["table"] else []
@@ -86,15 +86,15 @@ def last_sections(found: Mapping[str, Any]) -> list[Section]:
         )
         title = f"Paper {found['paper']}, table {found['table']}"
         sections.append(
-            Section(title, "published", (note, Grid("", ("system", "corpus", "metric", "value", "note"), rows)))
+            PageSection(title, "published", (note, Grid("", ("system", "corpus", "metric", "value", "note"), rows)))
         )
     if found["failed"]:
         notices = tuple(
             Notice(f"{member['name']}: {member['error'] or 'not trained yet'}") for member in found["failed"]
         )
-        sections.append(Section("Members that are missing", "failed", notices))
+        sections.append(PageSection("Members that are missing", "failed", notices))
     if found.get("remarks"):
-        sections.append(Section("Remarks", "remarks", tuple(Prose(remark) for remark in found["remarks"])))
+        sections.append(PageSection("Remarks", "remarks", tuple(Prose(remark) for remark in found["remarks"])))
     return sections
 
 

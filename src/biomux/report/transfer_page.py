@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from biomux.report import transfer_pictures as pictures
-from biomux.report.blocks import Grid, Page, Picture, Prose, Section
+from biomux.report.blocks import Grid, Page, PageSection, Picture, Prose
 from biomux.report.study_page import foot, last_sections, said, tested
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def page(found: Mapping[str, Any]) -> Page:
     tasks, edges = found["tasks"], found["edges"]
     blocks: list[Block] = [Prose(sentence) for sentence in found["advice"]]
     sections = [
-        Section("What to train together", "advice", tuple(blocks)),
-        Section(
+        PageSection("What to train together", "advice", tuple(blocks)),
+        PageSection(
             "Who helps whom",
             "graph",
             (
@@ -31,7 +31,7 @@ def page(found: Mapping[str, Any]) -> Page:
                 ),
             ),
         ),
-        Section(
+        PageSection(
             "Gains",
             "gains",
             (
@@ -41,20 +41,20 @@ def page(found: Mapping[str, Any]) -> Page:
                 _edges(found),
             ),
         ),
-        Section("Tasks alone", "singles", (_singles(found),)),
+        PageSection("Tasks alone", "singles", (_singles(found),)),
     ]
     if found.get("map"):
         sections.append(map_section(found["map"]))
     return Page(found["name"], found["about"], (*sections, *last_sections(found)), foot(found))
 
 
-def map_section(found: Mapping[str, Any]) -> Section:
+def map_section(found: Mapping[str, Any]) -> PageSection:
     """The map of tasks, its method, and the similarities that it is drawn from."""
     names = list(found["points"])
     points = {name: (float(x), float(y)) for name, (x, y) in found["points"].items()}
     drawing = pictures.task_map(points, kinds=found["kinds"], shares=found["shares"], title="Map of tasks")
     rows = tuple((name, *(f"{found['similarity'][name][partner]:.3f}" for partner in names)) for name in names)
-    return Section(
+    return PageSection(
         "Map of tasks",
         "map",
         (

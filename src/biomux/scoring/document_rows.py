@@ -36,7 +36,7 @@ FIGURES = ("f1", "macro-f1", "mean", "pearson")
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DocumentRows:
     """A system's rows on some documents; `values[document]` is laid out as the figure wants it. `classes` are those of macro-f1."""
 
     figure: str
@@ -66,14 +66,14 @@ class Rows:
         return {"figure": self.figure, "classes": list(self.classes), "ids": list(self.ids), "rows": values}
 
 
-def read_rows(content: dict[str, Any]) -> Rows:
+def read_rows(content: dict[str, Any]) -> DocumentRows:
     """What `to_json` wrote."""
     try:
         classes, ids = tuple(content["classes"]), tuple(content["ids"])
         values = np.array(content["rows"], dtype=np.float64)
         if content["figure"] == "macro-f1":
             values = values.reshape(len(ids), len(classes), 3)
-        return Rows(content["figure"], ids, values, classes)
+        return DocumentRows(content["figure"], ids, values, classes)
     except (KeyError, TypeError, ValueError) as error:
         raise ScoreError("BX705", f"cannot read the rows: {error}", hint="score again") from None
 
@@ -93,13 +93,18 @@ def pearson_of(sums: Floats) -> Floats:
     return np.asarray(np.clip(np.where(known, (xy * n - x * y) / scale, 0.0), -1.0, 1.0))
 
 
-def figure_of(seeds: Sequence[Rows]) -> float:
+def figure_of(seeds: Sequence[DocumentRows]) -> float:
     """The mean over seeds of a system's figure."""
     return float(_statistic(seeds[0].figure)(np.stack([rows.values.sum(axis=0) for rows in seeds])))
 
 
 def compare_rows(
-    first: Sequence[Rows], second: Sequence[Rows], *, samples: int = 1000, seed: int = 0, level: float = 0.95
+    first: Sequence[DocumentRows],
+    second: Sequence[DocumentRows],
+    *,
+    samples: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
 ) -> Comparison:
     """Paired bootstrap and approximate randomisation over documents of two systems, each with as many seeds as the other."""
     if not first or len(first) != len(second):
@@ -127,7 +132,7 @@ def compare_rows(
     return compare_by(_statistic(figures.pop()), first_values, second_values, samples=samples, seed=seed, level=level)
 
 
-def _aligned(rows: Rows, ids: tuple[str, ...], classes: tuple[str, ...]) -> Floats:
+def _aligned(rows: DocumentRows, ids: tuple[str, ...], classes: tuple[str, ...]) -> Floats:
     """The rows in this order of documents, and of classes."""
     places = {id_: place for place, id_ in enumerate(rows.ids)}
     values = rows.values if rows.ids == ids else rows.values[[places[id_] for id_ in ids]]

@@ -13,11 +13,11 @@ from starlette.responses import Response
 
 import biomux
 from biomux.errors import BiomuxError, ServeError
-from biomux.serve import answers, bodies, docs_page, label_studio, page_files, questions, replies
+from biomux.serve import bodies, docs_page, error_replies, label_studio, page_files, requests, responses
 from biomux.serve.asking import Prepared, answer, note_of, service_of
 from biomux.serve.edge import Edge
 from biomux.serve.metrics import MEDIA
-from biomux.serve.questions import AnnotateQuestion, AskQuestion, PairsQuestion
+from biomux.serve.requests import AnnotateQuestion, AskQuestion, PairsQuestion
 from biomux.serve.service import ClientLeftError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from biomux.serve.model import Model
+    from biomux.serve.served_model import ServedModel
     from biomux.serve.service import Service
 
 LEFT = 499
@@ -85,14 +85,14 @@ async def annotate(request: Request) -> Response:
     Give one of `text`, `texts`, `documents` and `content`. The answer about a text is the same bytes whatever else the service computes.
     """
 
-    def prepare(body: bytes, model: Model) -> Prepared:
+    def prepare(body: bytes, model: ServedModel) -> Prepared:
         del model
-        question = questions.checked(bodies.parse(body), AnnotateQuestion)
-        shape = answers.chosen(question.format, request.headers.get("accept"))
+        question = requests.checked(bodies.parse(body), AnnotateQuestion)
+        shape = responses.chosen(question.format, request.headers.get("accept"))
         work = question.work()
-        documents = questions.documents(question, most=service_of(request).settings.max_documents)
+        documents = requests.documents(question, most=service_of(request).settings.max_documents)
         single = question.text is not None
-        return Prepared(documents, work, lambda done: answers.written(done, shape, one=single))
+        return Prepared(documents, work, lambda done: responses.written(done, shape, one=single))
 
     return await answer(request, prepare)
 
@@ -100,12 +100,12 @@ async def annotate(request: Request) -> Response:
 async def pairs(request: Request) -> Response:
     """Compare pairs of texts (similarity, inference), as `biomux pairs` does: a document for each pair, with labels."""
 
-    def prepare(body: bytes, model: Model) -> Prepared:
+    def prepare(body: bytes, model: ServedModel) -> Prepared:
         del model
-        question = questions.checked(bodies.parse(body), PairsQuestion)
-        shape = answers.chosen(question.format, request.headers.get("accept"))
+        question = requests.checked(bodies.parse(body), PairsQuestion)
+        shape = responses.chosen(question.format, request.headers.get("accept"))
         documents = question.documents(most=service_of(request).settings.max_documents)
-        return Prepared(documents, question.work(), lambda done: answers.written(done, shape, one=False))
+        return Prepared(documents, question.work(), lambda done: responses.written(done, shape, one=False))
 
     return await answer(request, prepare)
 
@@ -113,11 +113,11 @@ async def pairs(request: Request) -> Response:
 async def ask(request: Request) -> Response:
     """Answer a question from texts, as `biomux ask` does: the best answers of all texts, each with its place and the sentence around it."""
 
-    def prepare(body: bytes, model: Model) -> Prepared:
+    def prepare(body: bytes, model: ServedModel) -> Prepared:
         del model
-        question = questions.checked(bodies.parse(body), AskQuestion)
-        documents = questions.documents(question, most=service_of(request).settings.max_documents)
-        return Prepared(documents, question.work(), lambda done: answers.best(done, question.n))
+        question = requests.checked(bodies.parse(body), AskQuestion)
+        documents = requests.documents(question, most=service_of(request).settings.max_documents)
+        return Prepared(documents, question.work(), lambda done: responses.best(done, question.n))
 
     return await answer(request, prepare)
 
@@ -125,7 +125,7 @@ async def ask(request: Request) -> Response:
 async def info(request: Request) -> dict[str, Any]:
     """The bundle: its card, types with their thresholds and calibration, heads; the limits and formats of this service."""
     service = service_of(request)
-    format_names = {"answers": list(answers.SHAPES), "content": list(questions.FILES)}
+    format_names = {"answers": list(responses.SHAPES), "content": list(requests.FILES)}
     return {**service.model.info(), "limits": service.settings.limits(), "formats": format_names}
 
 
@@ -167,8 +167,10 @@ async def page_file(name: str) -> Response:
 async def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, BiomuxError)
     note_of(request).code = error.code
-    headers = replies.headers(error, retry_after=service_of(request).lanes.retry_after())
-    return Response(replies.body(error), replies.status(error), headers=headers, media_type=replies.JSON)
+    headers = error_replies.headers(error, retry_after=service_of(request).lanes.retry_after())
+    return Response(
+        error_replies.body(error), error_replies.status(error), headers=headers, media_type=error_replies.JSON
+    )
 
 
 async def _on_left(request: Request, error: Exception) -> Response:
@@ -183,11 +185,13 @@ async def _on_http(request: Request, error: Exception) -> Response:
     message = f"this address accepts {allowed}, not {request.method}" if allowed else "there is no such address"
     reply_error = ServeError("BX808", message, hint="/docs lists all addresses")
     note_of(request).code = reply_error.code
-    return Response(replies.body(reply_error), error.status_code, headers=error.headers, media_type=replies.JSON)
+    return Response(
+        error_replies.body(reply_error), error.status_code, headers=error.headers, media_type=error_replies.JSON
+    )
 
 
 async def _on_bug(request: Request, error: Exception) -> Response:
     """Starlette raises the error again after this answer, and the edge logs it."""
     del error
     note_of(request).code = "BX811"
-    return Response(replies.body(replies.bug()), 500, media_type=replies.JSON)
+    return Response(error_replies.body(error_replies.bug()), 500, media_type=error_replies.JSON)

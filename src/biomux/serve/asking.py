@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from biomux.document import Document
-    from biomux.serve.answers import Answer
     from biomux.serve.edge import Note
-    from biomux.serve.model import Model
+    from biomux.serve.responses import FormattedAnswer
+    from biomux.serve.served_model import ServedModel
     from biomux.serve.service import Service
     from biomux.serve.work import Work
 
@@ -33,10 +33,10 @@ class Prepared:
 
     documents: Sequence[Document]
     work: Work
-    write: Callable[[Sequence[Any]], Answer]
+    write: Callable[[Sequence[Any]], FormattedAnswer]
 
 
-async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) -> Response:
+async def answer(request: Request, prepare: Callable[[bytes, ServedModel], Prepared]) -> Response:
     """The answer to a request, whose body `prepare` parses. The model is the one in use when the request arrives."""
     service, note = service_of(request), note_of(request)
     if refusal := service.queue.full():
@@ -64,7 +64,7 @@ async def answer(request: Request, prepare: Callable[[bytes, Model], Prepared]) 
     return Response(written.content, media_type=written.media, headers=headers)
 
 
-def count(model: Model, documents: Sequence[Document], *, most: int) -> list[int]:
+def count(model: ServedModel, documents: Sequence[Document], *, most: int) -> list[int]:
     """The tokens of each document, with its pair and its questions. Counting stops once the total exceeds `most`."""
     counts = [0] * len(documents)
     total = 0

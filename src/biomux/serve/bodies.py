@@ -10,13 +10,13 @@ from biomux.errors import ServeError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
 
 class BodyReader:
     """Reads bodies; all bodies held at once have at most `settings.max_bodies` bytes."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
         self.held = 0
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from biomux.serve import replies
-from biomux.serve.answers import SHAPES
+from biomux.serve import error_replies
+from biomux.serve.responses import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def _errors(**meanings: str) -> Responses:
-    content = {replies.JSON: {"schema": dict(replies.SCHEMA)}}
+    content = {error_replies.JSON: {"schema": dict(error_replies.SCHEMA)}}
     return {int(status[1:]): {"description": meaning, "content": content} for status, meaning in meanings.items()}
 
 
@@ -56,10 +56,17 @@ ANSWERS: Responses = {
     }
 }
 JSON_ANSWER: Responses = {
-    200: {**ANSWERS[200], "content": {replies.JSON: {"schema": {"type": "object"}}}, "description": "The best answers."}
+    200: {
+        **ANSWERS[200],
+        "content": {error_replies.JSON: {"schema": {"type": "object"}}},
+        "description": "The best answers.",
+    }
 }
 OBJECT: Responses = {
-    status: {"description": "What Label Studio expects.", "content": {replies.JSON: {"schema": {"type": "object"}}}}
+    status: {
+        "description": "What Label Studio expects.",
+        "content": {error_replies.JSON: {"schema": {"type": "object"}}},
+    }
     for status in (200, 201)
 }
 METRICS: Responses = {200: {"description": "Prometheus text.", "content": {"text/plain": {}}}}
@@ -68,7 +75,7 @@ HTML: Responses = {200: {"description": "A page.", "content": {"text/html": {}}}
 
 def body(model: type[BaseModel]) -> dict[str, Any]:
     """The body of a route in OpenAPI."""
-    content = {replies.JSON: {"schema": model.model_json_schema()}}
+    content = {error_replies.JSON: {"schema": model.model_json_schema()}}
     return {"requestBody": {"required": True, "content": content}}
 
 
@@ -105,7 +112,7 @@ def _accept(name: str) -> str:
 def _route(path: str, method: str, route: Mapping[str, Any]) -> Iterable[str]:
     text = "".join(f"<p>{escape(part)}</p>" for part in route.get("description", "").split("\n\n"))
     yield f"<section><h2><code>{method.upper()} {escape(path)}</code></h2>{text}"
-    schema = route.get("requestBody", {}).get("content", {}).get(replies.JSON, {}).get("schema", {})
+    schema = route.get("requestBody", {}).get("content", {}).get(error_replies.JSON, {}).get("schema", {})
     if schema.get("properties"):
         rows = "".join(
             f"<tr><td><code>{escape(name)}</code></td><td>{escape(_kinds(field))}</td><td>{escape(field.get('description', ''))}</td></tr>"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.errors import ServeError
-from biomux.serve import replies
+from biomux.serve import error_replies
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -80,7 +80,7 @@ class Edge:
         except Exception as error:  # a bug: the client gets only its code, and it is logged
             self._service.log.bug(error)
             if not note.status:
-                await reply(answered, note, replies.bug())
+                await reply(answered, note, error_replies.bug())
         finally:
             self._tell(scope, note)
 
@@ -132,9 +132,9 @@ class _Answer:
 
 async def reply(send: Send, note: Note, error: ServeError) -> None:
     """An error as a whole answer, without any framework."""
-    content = replies.body(error)
+    content = error_replies.body(error)
     note.code = error.code
-    headers = {"content-type": replies.JSON, "content-length": str(len(content)), **replies.headers(error)}
+    headers = {"content-type": error_replies.JSON, "content-length": str(len(content)), **error_replies.headers(error)}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": replies.status(error), "headers": pairs})
+    await send({"type": "http.response.start", "status": error_replies.status(error), "headers": pairs})
     await send({"type": "http.response.body", "body": content})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from biomux.document import Document
-    from biomux.serve.model import Model
+    from biomux.serve.served_model import ServedModel
     from biomux.serve.work import Work
 
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Job:
     """One request: its documents, what to do with them, and the results. `on_done` is called once, from whichever thread ends it."""
 
-    model: Model
+    model: ServedModel
     work: Work
     documents: Sequence[Document]
     tokens: Sequence[int]

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from biomux.document import Document
 from biomux.engine.query import Query
 from biomux.errors import ServeError
-from biomux.serve import answers, bodies, docs_page, label_config, questions, replies
+from biomux.serve import bodies, docs_page, error_replies, label_config, requests, responses
 from biomux.serve.asking import Prepared, answer, note_of, service_of
 from biomux.serve.work import Annotate
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from biomux.serve.answers import Answer
     from biomux.serve.label_config import Interface
-    from biomux.serve.model import Model
+    from biomux.serve.responses import FormattedAnswer
+    from biomux.serve.served_model import ServedModel
 
 TRAIN = "export the project as JSON, and train with: biomux train export.json"
 
@@ -69,7 +69,7 @@ def add(app: FastAPI) -> None:
 
 async def setup(request: Request) -> Response:
     """Connect a Label Studio project: the model's version, and which type each label means (nearest by name)."""
-    question = questions.checked(await _body(request), Setup)
+    question = requests.checked(await _body(request), Setup)
     model = service_of(request).model
     reply: dict[str, Any] = {"model_version": model.version}
     if question.schema_:
@@ -82,9 +82,9 @@ async def setup(request: Request) -> Response:
 async def predict(request: Request) -> Response:
     """Pre-annotate tasks of a Label Studio project: spans with scores, and relations where the interface has them."""
 
-    def prepare(body: bytes, model: Model) -> Prepared:
-        question = questions.checked(bodies.parse(body), Tasks)
-        questions.must_be_few(len(question.tasks), service_of(request).settings.max_documents)
+    def prepare(body: bytes, model: ServedModel) -> Prepared:
+        question = requests.checked(bodies.parse(body), Tasks)
+        requests.must_be_few(len(question.tasks), service_of(request).settings.max_documents)
         interface = label_config.read(question.label_config, model.annotator.types)
         documents = [_document(place, task, interface) for place, task in enumerate(question.tasks, 1)]
         kinds = None if interface.relations else ("entities",)
@@ -96,7 +96,7 @@ async def predict(request: Request) -> Response:
 
 async def webhook(request: Request) -> Response:
     """Accept what Label Studio sends about annotations. The service does not train; the answer says how to."""
-    questions.checked(await _body(request), Event)
+    requests.checked(await _body(request), Event)
     return _json({"status": "not used", "hint": TRAIN}, status=201)
 
 
@@ -113,8 +113,8 @@ def _document(place: int, task: Mapping[str, Any], interface: Interface) -> Docu
     return Document(str(place), text)
 
 
-def _predictions(documents: Sequence[Document], interface: Interface, version: str) -> Answer:
-    return answers.of_json({"results": [_prediction(document, interface, version) for document in documents]})
+def _predictions(documents: Sequence[Document], interface: Interface, version: str) -> FormattedAnswer:
+    return responses.of_json({"results": [_prediction(document, interface, version) for document in documents]})
 
 
 def _prediction(document: Document, interface: Interface, version: str) -> dict[str, Any]:
@@ -170,4 +170,4 @@ async def _body(request: Request) -> Any:
 
 
 def _json(value: object, *, status: int = 200) -> Response:
-    return Response(answers.of_json(value).content, status, media_type=replies.JSON)
+    return Response(responses.of_json(value).content, status, media_type=error_replies.JSON)

@@ -12,18 +12,18 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from biomux.errors import ServeError
-from biomux.serve import replies
+from biomux.serve import error_replies
 
 if TYPE_CHECKING:
     import asyncio
 
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
 LINGER = 1.0
 """Seconds that a connection with a malformed request is still read from, and ignored."""
 
 
-def protocol(settings: Settings) -> type[H11Protocol]:
+def protocol(settings: ServeSettings) -> type[H11Protocol]:
     """The protocol with the deadlines of a service."""
 
     class Deadlines(H11Protocol):
@@ -53,9 +53,9 @@ def protocol(settings: Settings) -> type[H11Protocol]:
         def send_400_response(self, msg: str) -> None:
             del msg
             error = ServeError("BX801", "the request is not HTTP/1.1, or its headers are too large")
-            content = replies.body(error)
+            content = error_replies.body(error)
             headers = [
-                (b"content-type", replies.JSON.encode()),
+                (b"content-type", error_replies.JSON.encode()),
                 (b"content-length", str(len(content)).encode()),
                 (b"connection", b"close"),
             ]

@@ -22,7 +22,7 @@ from biomux.serve.service import Service
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
 BACKLOG = 1024
 """Connections that the system holds until they are accepted."""
@@ -34,7 +34,7 @@ TRIM_SECONDS = 5.0
 """Seconds between two returns of freed memory to the system."""
 
 
-def bind(settings: Settings) -> socket.socket:
+def bind(settings: ServeSettings) -> socket.socket:
     """The socket that a service listens on: opened first, so that an address in use is reported before anything is loaded."""
     listening: socket.socket | None = None
     try:
@@ -55,7 +55,9 @@ def bind(settings: Settings) -> socket.socket:
     return listening
 
 
-def run(settings: Settings, listening: socket.socket, *, on_start: Callable[[Service], None] | None = None) -> None:
+def run(
+    settings: ServeSettings, listening: socket.socket, *, on_start: Callable[[Service], None] | None = None
+) -> None:
     """Serve until a signal ends it."""
     _allow_many_files()
     service = Service(settings)

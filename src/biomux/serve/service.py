@@ -13,13 +13,13 @@ from biomux.serve.keys import Keys
 from biomux.serve.lanes import LANES, Lanes
 from biomux.serve.log import Log
 from biomux.serve.metrics import Metrics
-from biomux.serve.model import Model, open_model
+from biomux.serve.served_model import ServedModel, open_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from biomux.document import Document
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
     from biomux.serve.work import Work
 
 
@@ -30,7 +30,7 @@ class ClientLeftError(Exception):
 class Service:
     """Everything that requests share. `stopping` is set once no new request is accepted."""
 
-    def __init__(self, settings: Settings, *, model: Model | None = None, log: Log | None = None) -> None:
+    def __init__(self, settings: ServeSettings, *, model: ServedModel | None = None, log: Log | None = None) -> None:
         self.settings = settings
         self.log = log or Log(access=settings.access_log)
         self.keys = Keys(settings.api_key_file)
@@ -65,7 +65,7 @@ class Service:
 
     async def ask(
         self,
-        model: Model,
+        model: ServedModel,
         work: Work,
         documents: Sequence[Document],
         tokens: Sequence[int],

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ServeSettings:
     """Where to listen, what to serve, and what a request may cost. Times are in seconds, sizes in bytes; `biomux serve --help` describes each."""
 
     bundle: str | None = None
@@ -38,7 +38,7 @@ class Settings:
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Settings:
+    def from_json(cls, text: str) -> ServeSettings:
         """The settings in the text of `to_json`."""
         fields: dict[str, Any] = json.loads(text)
         return cls(**{**fields, "cors_origins": tuple(fields["cors_origins"])})

@@ -10,13 +10,13 @@ import time
 
 from biomux.errors import BiomuxError
 from biomux.serve import server
-from biomux.serve.settings import Settings
+from biomux.serve.settings import ServeSettings
 from biomux.serve.workers import SETTINGS, SOCKET
 
 
 def main() -> int:
     """Serve on the inherited socket; returns the exit code."""
-    settings = Settings.from_json(os.environ[SETTINGS])
+    settings = ServeSettings.from_json(os.environ[SETTINGS])
     listening = socket.socket(fileno=int(os.environ[SOCKET]))
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     try:

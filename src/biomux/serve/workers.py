@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import socket
     from types import FrameType
 
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
 SETTINGS = "_BIOMUX_SERVE_SETTINGS"
 SOCKET = "_BIOMUX_SERVE_SOCKET"
@@ -38,7 +38,7 @@ EARLY = 5
 class Workers:
     """The processes of a service."""
 
-    def __init__(self, settings: Settings, listening: socket.socket) -> None:
+    def __init__(self, settings: ServeSettings, listening: socket.socket) -> None:
         self._settings = settings
         self._listening = listening
         self._log = Log()

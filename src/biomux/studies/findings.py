@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from biomux.errors import ScoreError
 from biomux.evaluation.compare import spread
 from biomux.evaluation.comparison_tables import p_value
-from biomux.scoring.document_rows import Rows, compare_rows, read_rows
+from biomux.scoring.document_rows import DocumentRows, compare_rows, read_rows
 from biomux.scoring.significance import Comparison, holm
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ScoredMember:
     corpus: str
     documents: int
     sha256: str
-    rows: Rows | None
+    rows: DocumentRows | None
 
 
 @dataclass(frozen=True, slots=True)

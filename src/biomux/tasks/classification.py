@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.scoring.counts import Table
-    from biomux.scoring.document_rows import Rows
+    from biomux.scoring.document_rows import DocumentRows
     from biomux.tasks.examples import ModelInput
 
 
@@ -237,7 +237,7 @@ class Classification:
 
     def _rows(
         self, main: str, gold: Sequence[Document], each: Sequence[tuple[list[int], dict[str, list[int]], list[int]]]
-    ) -> Rows | None:
+    ) -> DocumentRows | None:
         """The rows of the main figure."""
         if main in ("accuracy", "exact"):
             return rows_of("mean", gold, [(hits[0], hits[0] + hits[1]) for hits, _, _ in each])

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 WordSpan = tuple[int, int, str, float]
 """The first word of an entity, the one after its last, its type and score."""
 
-__all__ = ["MASKED", "Encoded", "Tagging", "WordSpan", "best_sequence", "strict_spans", "transitions", "types_in"]
+__all__ = ["MASKED", "Tagging", "WordLabels", "WordSpan", "best_sequence", "strict_spans", "transitions", "types_in"]
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class WordLabels:
     """A label for each word, and what could not be expressed: mentions by reason."""
 
     labels: NDArray[np.int32]
@@ -153,7 +153,7 @@ class Tagging:
         """Strict figures: offsets and type are right."""
         return strict_spans(gold, predicted)
 
-    def encode(self, spans: Iterable[Span], tokens: Tokens) -> Encoded:
+    def encode(self, spans: Iterable[Span], tokens: Tokens) -> WordLabels:
         """The label of each word. A mention that begins or ends inside a word takes the whole word, and that is counted."""
         labels = np.zeros(tokens.words, dtype=np.int32)
         dropped: Counter[str] = Counter()
@@ -181,7 +181,7 @@ class Tagging:
                 labels[end - 1] = base + 2
                 if end - begin == 1:
                     labels[begin] = base + 3
-        return Encoded(labels, dropped)
+        return WordLabels(labels, dropped)
 
     def decode(
         self, document: Document, inputs: Sequence[ModelInput], outputs: Sequence[NDArray[np.float32]]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
-from biomux.scoring.document_rows import Rows, figure_of
+from biomux.scoring.document_rows import DocumentRows, figure_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -47,7 +47,7 @@ class Evaluation:
 
     main: str
     figures: Mapping[str, float]
-    rows: Rows | None = None
+    rows: DocumentRows | None = None
     counts: Sequence[Mapping[str, Any]] = ()
     tables: Mapping[str, Any] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -91,11 +91,11 @@ class Evaluation:
         ]
 
 
-def rows_of(figure: str, documents: Iterable[Document], values: Any, classes: tuple[str, ...] = ()) -> Rows:
+def rows_of(figure: str, documents: Iterable[Document], values: Any, classes: tuple[str, ...] = ()) -> DocumentRows:
     """A row of numbers for each document."""
     ids = tuple(document.id for document in documents)
     wanted = {"f1": (3,), "macro-f1": (len(classes), 3), "mean": (2,), "pearson": (6,)}.get(figure, ())
-    return Rows(figure, ids, np.array(values, dtype=np.float64).reshape(len(ids), *wanted), classes)
+    return DocumentRows(figure, ids, np.array(values, dtype=np.float64).reshape(len(ids), *wanted), classes)
 
 
 class Task(Protocol):

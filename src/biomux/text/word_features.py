@@ -37,7 +37,7 @@ _KINDS = {"upper": 1, "lower": 2, "digit": 3, "letter": 4}
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableSizes:
     """The numbers of rows of the tables for words, n-grams and shapes."""
 
     words: int
@@ -60,7 +60,7 @@ def vector_row(word: str, known: Mapping[str, int]) -> int:
     return known.get(word) or known.get(word.lower(), 0)
 
 
-def of_words(words: Sequence[str], rows: Rows) -> WordFeatures:
+def of_words(words: Sequence[str], rows: TableSizes) -> WordFeatures:
     """The rows of each word. The word and its shape are read as written, n-grams in lower case."""
     codes, sizes = _codes([_shortened(word) for word in words])
     grams, counts = _grams([_shortened(word.lower()) for word in words], rows.grams)

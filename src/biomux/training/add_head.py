@@ -60,7 +60,7 @@ class Added:
     taken: Mapping[str, str]
     types: Mapping[str, tuple[str, ...]]
     seconds: float
-    light: Mapping[str, light_tuning.Outcome] = field(default_factory=dict)
+    light: Mapping[str, light_tuning.TuningOutcome] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dumps`."""
@@ -118,7 +118,7 @@ def add(
     scores: dict[str, dict[str, float]] = {}
     ways_taken: dict[str, str] = {}
     types: dict[str, tuple[str, ...]] = {}
-    light: dict[str, light_tuning.Outcome] = {}
+    light: dict[str, light_tuning.TuningOutcome] = {}
     parts = {name: reader.read_file(folder, name, bundle_now.manifest) for name in bundle_now.manifest.files}
     for name, part in recipe.tasks.items():
         task = make_task(name, part, documents.training[name])
@@ -172,7 +172,7 @@ class _One:
     scores: dict[str, float]
     taken: str
     bundle: reader.Bundle
-    light: light_tuning.Outcome | None = None
+    light: light_tuning.TuningOutcome | None = None
 
 
 def _one(inputs: _Given, how: _How) -> _One:

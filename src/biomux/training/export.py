@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
     from biomux.engine.overlaps import Curve
     from biomux.recipes.schema import Recipe
-    from biomux.scoring.document_rows import Rows
+    from biomux.scoring.document_rows import DocumentRows
     from biomux.tasks.task import Task
 
 Wanted = Literal["int8", "fp32", "auto"]
@@ -157,7 +157,7 @@ def _through_the_gate(
     graphs = {quantization_check.FP32.name: trained.graphs(quantization_check.FP32)}
     figures: dict[str, str] = {}
 
-    def measure(mix: quantization_check.PrecisionMix) -> dict[str, Rows]:
+    def measure(mix: quantization_check.PrecisionMix) -> dict[str, DocumentRows]:
         if mix.name not in graphs:
             listen(f"measuring {mix.name}")
             graphs[mix.name] = trained.graphs(mix)

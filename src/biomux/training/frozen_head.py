@@ -34,7 +34,7 @@ WINDOWS = 32
 
 
 @dataclass(frozen=True)
-class States:
+class WordStates:
     """The graph's states of words, layer by layer (words × layers × width, float16), and the label of each."""
 
     values: NDArray[np.float16]
@@ -43,7 +43,7 @@ class States:
 
 def read(
     graph: bytes, examples: Sequence[Example], specials: Specials, *, task: str, threads: int | None = None
-) -> States:
+) -> WordStates:
     """The states of all labelled words of examples."""
     import onnxruntime
 
@@ -65,7 +65,7 @@ def read(
         )
         values.append(np.stack(layer_states, axis=1).astype(np.float16))
         labels.append(np.asarray(target.labels, dtype=np.int64))
-    return States(np.concatenate(values), np.concatenate(labels))
+    return WordStates(np.concatenate(values), np.concatenate(labels))
 
 
 class MixedHead(nn.Module):
@@ -124,8 +124,8 @@ class MixedHead(nn.Module):
 
 
 def train(
-    learned: States,
-    held_out: States,
+    learned: WordStates,
+    held_out: WordStates,
     *,
     labels: int,
     mixes: bool = True,
@@ -162,7 +162,7 @@ def train(
     return best_head, best
 
 
-def _loss(head: MixedHead, states: States) -> float:
+def _loss(head: MixedHead, states: WordStates) -> float:
     head.eval()
     total = 0.0
     with torch.inference_mode():

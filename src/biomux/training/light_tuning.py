@@ -80,7 +80,7 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TuningOutcome:
     """The outcome of light tuning: the new head's development F1, how far the weights moved, how many old answers changed, and whether that is allowed."""
 
     f1: float
@@ -111,7 +111,7 @@ class Tuned:
     """The bundle with a tuned encoder, and the outcome; use the bundle only if the tolerance held."""
 
     bundle: Bundle
-    outcome: Outcome
+    outcome: TuningOutcome
 
 
 def changes(before: Iterable[Document], after: Iterable[Document], *, without: frozenset[str] = frozenset()) -> Changes:
@@ -199,7 +199,7 @@ def tune(
         model.load_state_dict({name: torch.lerp(started[name], ended[name], part) for name in started})
         bundle, f1, changed = judged()
         listen(f"light tuning, {100 * part:g} % of the way: {_told(f1, changed)}")
-        tuned = Tuned(bundle, Outcome(f1, part, changed, tolerance))
+        tuned = Tuned(bundle, TuningOutcome(f1, part, changed, tolerance))
         if tuned.outcome.held:
             break
     return tuned

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from biomux.engine.session import Answers
+from biomux.engine.session import SessionAnswers
 from biomux.training.heads.features import Features
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TorchSession:
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def run(self, batch: Batch) -> Answers:
+    def run(self, batch: Batch) -> SessionAnswers:
         """Every head's logits for the batch, computed on access."""
         was_training = self.model.training
         self.model.eval()
@@ -76,7 +76,7 @@ class TorchSession:
         return _Answers(self.model, features, batch)
 
 
-class _Answers(Answers):
+class _Answers(SessionAnswers):
     """Logits by head. A head that is not accessed costs nothing."""
 
     def __init__(self, model: Model, features: Features, batch: Batch) -> None:

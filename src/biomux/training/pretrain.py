@@ -69,7 +69,7 @@ ENCODER = "encoder"
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltPretraining:
     """What a recipe describes, built, except its text."""
 
     model: Model
@@ -184,7 +184,7 @@ def _run(
     return progress
 
 
-def build(recipe: Pretraining, text: PlainText) -> Built:
+def build(recipe: Pretraining, text: PlainText) -> BuiltPretraining:
     """The encoder with its vocabulary, and the head for masked words from the weights."""
     torch.manual_seed(recipe.loop.seed)
     settings = recipe.model.encoder
@@ -195,7 +195,7 @@ def build(recipe: Pretraining, text: PlainText) -> Built:
     if recipe.model.head == "kept":
         _keep_head(recipe, head, encoder, tokenizer)
     model = Model(encoder, {HEAD: head}, {HEAD: "token"})
-    return Built(model, tokenizer, specials, task, saved(settings, text.sample()[0], encoder, tokenizer))
+    return BuiltPretraining(model, tokenizer, specials, task, saved(settings, text.sample()[0], encoder, tokenizer))
 
 
 def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokenizer: Tokenizer) -> None:
@@ -216,7 +216,7 @@ def _keep_head(recipe: Pretraining, head: torch.nn.Module, encoder: Any, tokeniz
             pretrained_head.put(head, pretrained, old=old, new=tokenizer)
 
 
-def _plan(recipe: Pretraining, built: Built, teacher: StepTeacher | None) -> Plan:
+def _plan(recipe: Pretraining, built: BuiltPretraining, teacher: StepTeacher | None) -> Plan:
     plan = Plan(Draw(), objectives({HEAD: built.task.objective}))
     if recipe.distil is None or teacher is None:
         return plan
@@ -227,7 +227,7 @@ def _plan(recipe: Pretraining, built: Built, teacher: StepTeacher | None) -> Pla
 def _read(
     recipe: Pretraining,
     text: PlainText,
-    built: Built,
+    built: BuiltPretraining,
     folder: Path,
     checksum: str,
     journal: Callable[[dict[str, Any]], None],
@@ -271,7 +271,12 @@ class _Scores:
     """Measures, reports and keeps the held-out perplexity; the score is its inverse, so that higher is better."""
 
     def __init__(
-        self, recipe: Pretraining, built: Built, read: ReadText, folder: Path, journal: Callable[[dict[str, Any]], None]
+        self,
+        recipe: Pretraining,
+        built: BuiltPretraining,
+        read: ReadText,
+        folder: Path,
+        journal: Callable[[dict[str, Any]], None],
     ) -> None:
         self._recipe, self._built, self._read, self._journal = recipe, built, read, journal
         self._place = folder / run_folder.SCORES
@@ -297,7 +302,7 @@ class _Scores:
         return 1 / value
 
 
-def _restored(folder: Path, started_with: dict[str, Any]) -> Built | None:
+def _restored(folder: Path, started_with: dict[str, Any]) -> BuiltPretraining | None:
     """What a run resumes with; None if it has no checkpoint. The weights come from the checkpoint later."""
     if checkpoint.find(folder / "checkpoints" / "last") is None:
         return None
@@ -314,7 +319,7 @@ def _restored(folder: Path, started_with: dict[str, Any]) -> Built | None:
     encoder: Any = encoders.build(described["encoder"])
     head = masked_lm.build(encoder.width, tokenizer.get_vocab_size(), encoder=encoder)
     model = Model(encoder, {HEAD: head}, {HEAD: "token"})
-    return Built(model, tokenizer, Specials(**described["specials"]), task, run.counts.get("vocabulary"))
+    return BuiltPretraining(model, tokenizer, Specials(**described["specials"]), task, run.counts.get("vocabulary"))
 
 
 @contextmanager

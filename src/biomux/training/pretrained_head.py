@@ -26,7 +26,7 @@ OLD_NAMES = {"weight": "gamma", "bias": "beta"}
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class HeadFamily:
     """The class of a family's model with its head, and where the head's parts are in its weights."""
 
     model: str
@@ -50,13 +50,13 @@ class Family:
 _BERT = ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias")
 _ROBERTA = ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias")
 FAMILIES = {
-    "bert": Family("BertForMaskedLM", *_BERT),
-    "mobilebert": Family("MobileBertForMaskedLM", *_BERT, "cls.predictions.dense.weight"),
-    "distilbert": Family("DistilBertForMaskedLM", "vocab_transform", "vocab_layer_norm", "vocab_projector.bias"),
-    "mpnet": Family("MPNetForMaskedLM", *_ROBERTA),
-    "roberta": Family("RobertaForMaskedLM", *_ROBERTA),
-    "xlm-roberta": Family("XLMRobertaForMaskedLM", *_ROBERTA),
-    "camembert": Family("CamembertForMaskedLM", *_ROBERTA),
+    "bert": HeadFamily("BertForMaskedLM", *_BERT),
+    "mobilebert": HeadFamily("MobileBertForMaskedLM", *_BERT, "cls.predictions.dense.weight"),
+    "distilbert": HeadFamily("DistilBertForMaskedLM", "vocab_transform", "vocab_layer_norm", "vocab_projector.bias"),
+    "mpnet": HeadFamily("MPNetForMaskedLM", *_ROBERTA),
+    "roberta": HeadFamily("RobertaForMaskedLM", *_ROBERTA),
+    "xlm-roberta": HeadFamily("XLMRobertaForMaskedLM", *_ROBERTA),
+    "camembert": HeadFamily("CamembertForMaskedLM", *_ROBERTA),
 }
 """Kind of encoder → the names of its head's parts."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biomux.errors import BundleError, UsageError
-from biomux.scoring.document_rows import Rows, compare_rows, figure_of
+from biomux.scoring.document_rows import DocumentRows, compare_rows, figure_of
 from biomux.scoring.significance import holm
 from biomux.training.development_scores import predict
 from biomux.training.task_documents import Library
@@ -158,8 +158,8 @@ class QuantizationCheck:
 
 def choose(
     mixes: Sequence[PrecisionMix],
-    reference: Mapping[str, Rows],
-    measure: Callable[[PrecisionMix], Mapping[str, Rows]],
+    reference: Mapping[str, DocumentRows],
+    measure: Callable[[PrecisionMix], Mapping[str, DocumentRows]],
     *,
     tolerance: float = TOLERANCE,
 ) -> tuple[PrecisionMix | None, tuple[tuple[str, Losses], ...]]:
@@ -173,12 +173,12 @@ def choose(
     return None, tuple(tried)
 
 
-def losses(reference: Mapping[str, Rows], found: Mapping[str, Rows]) -> dict[str, HeadLoss]:
+def losses(reference: Mapping[str, DocumentRows], found: Mapping[str, DocumentRows]) -> dict[str, HeadLoss]:
     """What each head loses, from its counts at fp32 and with a mix, on the same documents in the same order."""
     return {head: loss(rows, found[head]) for head, rows in reference.items()}
 
 
-def loss(reference: Rows, found: Rows) -> HeadLoss:
+def loss(reference: DocumentRows, found: DocumentRows) -> HeadLoss:
     """What a head loses.
 
     >>> ids = tuple(map(str, range(50)))
@@ -256,9 +256,9 @@ def development(
 
 def measured(
     annotator: Annotator, tasks: Sequence[Task], documents: Mapping[str, Sequence[Document]]
-) -> tuple[dict[str, Rows], dict[str, str]]:
+) -> tuple[dict[str, DocumentRows], dict[str, str]]:
     """For each head with documents, the rows of its main figure on them and the name of that figure; heads whose figure has no rows are left out."""
-    rows: dict[str, Rows] = {}
+    rows: dict[str, DocumentRows] = {}
     figures: dict[str, str] = {}
     for task in tasks:
         gold = documents.get(task.name)
@@ -269,7 +269,7 @@ def measured(
     return rows, figures
 
 
-def _scored(task: Task, gold: Sequence[Document], predicted: Sequence[Document]) -> tuple[str, Rows | None]:
+def _scored(task: Task, gold: Sequence[Document], predicted: Sequence[Document]) -> tuple[str, DocumentRows | None]:
     evaluation = task.evaluate(gold, predicted)
     return evaluation.main, evaluation.rows
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from biomux.annotate.inputs import Inputs
     from biomux.annotate.job import Goal
     from biomux.annotate.on_ray import OnRay
-    from biomux.annotate.settings import Settings
+    from biomux.annotate.settings import AnnotateSettings
     from biomux.annotate.tally import JobTally
     from biomux.document import Document
     from biomux.engine.query import Query
@@ -34,7 +34,7 @@ SHOWN = 20
 
 def stream(
     inputs: Inputs,
-    settings: Settings,
+    settings: AnnotateSettings,
     *,
     way: str,
     threads: int | None,
@@ -46,7 +46,7 @@ def stream(
     from biomux.engine.asked_tasks import finds_entities
 
     tally = JobTally()
-    failures = Failures(on_error)
+    failures = FailureReport(on_error)
     inputs.on_error = failures
     inputs.places()
     losses = Losses(strict=False, at_once=False)
@@ -88,7 +88,7 @@ def stream(
 
 def job(
     inputs: Inputs,
-    settings: Settings,
+    settings: AnnotateSettings,
     *,
     goal: Goal,
     shape: tuple[int, int | None, int],
@@ -98,7 +98,7 @@ def job(
 ) -> int:
     """Annotate into a file or folder, in parts. Returns how many documents failed."""
     from biomux.annotate.parts import error_of
-    from biomux.annotate.run import Step, run, settled
+    from biomux.annotate.run import PartReady, run, settled
     from biomux.engine.asked_tasks import finds_entities
     from biomux.engine.threads import usable_cores
 
@@ -110,12 +110,12 @@ def job(
     settings = settled(settings, goal, restart=restart, overwrite=overwrite)
     _report_imprecise(settings.left_out(), settings.query.precision or 0.0)
     losses = Losses(strict=False, at_once=False)
-    failures = Failures(on_error)
+    failures = FailureReport(on_error)
     done_before = words = 0
     begun = time.perf_counter()
     with progress("annotating", total=total, unit="bytes" if total else "documents") as shown:
 
-        def listen(step: Step) -> None:
+        def listen(step: PartReady) -> None:
             nonlocal done_before, words
             for failure in step.done.failures:
                 failures(error_of(failure))
@@ -183,7 +183,7 @@ def _writer(way: str, losses: Losses, query: Query) -> Callable[[Iterable[Docume
     return lambda documents: write(documents, sys.stdout.buffer, on_loss=losses)
 
 
-class Failures:
+class FailureReport:
     """Reports the first documents and files that failed, and counts all; or stops at the first."""
 
     def __init__(self, on_error: OnError) -> None:
@@ -200,7 +200,7 @@ class Failures:
             note("failed: more, not shown one by one")
 
 
-def _report_losses(losses: Losses, settings: Settings) -> None:
+def _report_losses(losses: Losses, settings: AnnotateSettings) -> None:
     losses.report()
     if "overlaps" in losses.counts and not settings.query.resolve:
         note("of overlapping entities only the longest were written, whatever their type; --resolve chooses by type")

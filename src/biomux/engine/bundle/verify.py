@@ -20,7 +20,7 @@ from biomux.engine import load, runtimes
 from biomux.engine.bundle import reader
 from biomux.engine.bundle.strict_json import Fields, parse
 from biomux.engine.packing import pack
-from biomux.engine.session import Answers
+from biomux.engine.session import SessionAnswers
 from biomux.errors import BiomuxError, BundleError
 from biomux.tasks.examples import ModelInput
 from biomux.text import sentences
@@ -128,7 +128,7 @@ def first_logits(annotator: Annotator, document: Document) -> dict[str, NDArray[
     answered = annotator.session.run(batch)
     rows_of: dict[str, NDArray[np.float32]] = {}
     for task in (*annotator.tasks, *annotator.asking):
-        if task.unit == "pair" and isinstance(answered, Answers):
+        if task.unit == "pair" and isinstance(answered, SessionAnswers):
             ends = np.array([[0, 0, len(batch.first) - 1, len(batch.first) - 1]], dtype=np.int64)
             rows_of[task.name] = answered.pair_logits(task.name, ends[: len(batch.first)])
         else:

@@ -11,7 +11,7 @@ from biomux.engine.bundle import onnx_check
 from biomux.engine.bundle.strict_json import HINT
 from biomux.engine.word_vectors import WordTables
 from biomux.errors import BundleError
-from biomux.text.word_features import Rows
+from biomux.text.word_features import TableSizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +39,13 @@ def read(graph: bytes, text: bytes, *, width: int, folder: Path) -> WordTables:
             where=str(folder / "words.txt"),
             hint=HINT,
         )
-    return WordTables(graph, words, Rows(facts.hashed, facts.grams, facts.shapes))
+    return WordTables(graph, words, TableSizes(facts.hashed, facts.grams, facts.shapes))
 
 
 def of_graph(graph: bytes, words: Sequence[str]) -> WordTables:
     """The tables of a graph that was just written."""
     facts = onnx_check.check_words(graph)
-    return WordTables(graph, tuple(words), Rows(facts.hashed, facts.grams, facts.shapes))
+    return WordTables(graph, tuple(words), TableSizes(facts.hashed, facts.grams, facts.shapes))
 
 
 def to_text(words: Sequence[str]) -> bytes:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from biomux.recipes import schema
-from biomux.text.word_features import Rows, of_words, vector_row
+from biomux.text.word_features import TableSizes, of_words, vector_row
 from biomux.training.encoders import word_tokenizer, word_vectors
 from biomux.training.encoders.convolution import BLOCKS, Block
 from biomux.training.encoders.encoder import BuiltEncoder
@@ -146,7 +146,7 @@ class Lexical(nn.Module):
     def lexicon(self) -> _Lexicon:
         """The words that the tokenizer knows, with their rows; made from the buffers when first asked for."""
         if self._lexicon is None:
-            rows = Rows(*(int(self.settings[f"{name}_rows"]) for name in ("word", "gram", "shape")))
+            rows = TableSizes(*(int(self.settings[f"{name}_rows"]) for name in ("word", "gram", "shape")))
             tables = [table.cpu().numpy() for table in (self.strings, self.ends, self.vector_rows)]
             self._lexicon = _Lexicon(_strings(*tables[:2]), tables[2], rows)
         return self._lexicon
@@ -174,7 +174,7 @@ class Lexical(nn.Module):
 class _Lexicon:
     """Tokens by their index; other words are numbered in order of appearance, after the vocabulary."""
 
-    def __init__(self, tokens: Sequence[str], vector_rows: NDArray[np.int32], rows: Rows) -> None:
+    def __init__(self, tokens: Sequence[str], vector_rows: NDArray[np.int32], rows: TableSizes) -> None:
         self._tokens, self._sizes = tokens, rows
         self.continues = np.array([token.startswith(word_tokenizer.CONTINUES) and len(token) > 2 for token in tokens])
         self._letters = [

@@ -23,7 +23,7 @@ FILES = ("medline", "nbib", "jats", "bioc-xml", "bioc-json", "pubtator", "jsonl"
 """The formats that `content` may have."""
 
 
-class Texts(BaseModel):
+class GivenTexts(BaseModel):
     """Fields that all questions about texts share: the texts, given in exactly one way."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -43,7 +43,7 @@ class Texts(BaseModel):
 FORMAT = Field(None, description="The format of the answer; it wins over the header `Accept`.")
 
 
-class AnnotateQuestion(Texts):
+class AnnotateQuestion(GivenTexts):
     """What `POST /annotate` takes. Options mean what they mean for `biomux annotate`."""
 
     format: str | None = FORMAT
@@ -108,7 +108,7 @@ class PairsQuestion(BaseModel):
         return [Document(f"pair-{place}", text, pair=pair) for place, (text, pair) in enumerate(self.pairs, 1)]
 
 
-class AskQuestion(Texts):
+class AskQuestion(GivenTexts):
     """What `POST /ask` takes. Options mean what they mean for `biomux ask`."""
 
     question: str = Field(description="What to ask.", examples=["What does aspirin inhibit?"])
@@ -133,7 +133,7 @@ def checked(value: Any, kind: type[Asked]) -> Asked:
         raise ServeError("BX802", f"{problems[0]}{more}", hint="/docs lists all fields") from None
 
 
-def documents(question: Texts, *, most: int) -> list[Document]:
+def documents(question: GivenTexts, *, most: int) -> list[Document]:
     """The documents that a question is about: at least one, at most `most`."""
     sources = {
         name: value
@@ -163,7 +163,7 @@ def must_be_few(size: int, most: int) -> None:
         )
 
 
-def _documents(question: Texts) -> Iterable[Document]:
+def _documents(question: GivenTexts) -> Iterable[Document]:
     if question.text is not None:
         return [Document("text", question.text)]
     if question.texts is not None:

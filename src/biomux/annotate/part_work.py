@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.annotate.parts import Failure, Part
-    from biomux.annotate.settings import Settings
+    from biomux.annotate.settings import AnnotateSettings
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.formats import Loss
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PartWork:
     """Where parts go and how: the files to `folder`, the notes on each to `notes`, both paths or URLs; `suffix` ends in `.gz` for compressed parts.
 
     `goal` is the format that the documents will have in the end: one that it cannot hold fails here, where it fails alone.
@@ -38,7 +38,7 @@ class Work:
 
     folder: str
     notes: str
-    settings: Settings
+    settings: AnnotateSettings
     format: str = "jsonl"
     suffix: str = ".jsonl"
     threads: int | None = None
@@ -65,7 +65,7 @@ class Done:
         return self.stretch or 0, self.index
 
 
-def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | None = None) -> Done:
+def annotate_part(part: Part, work: PartWork, *, on_read: Callable[[int], None] | None = None) -> Done:
     """Annotate a part and write it, unless that has been done. `on_read` is told how many more characters have been read."""
     earlier = done(part, work)
     if earlier is not None and earlier.of == part.sha256:
@@ -99,7 +99,7 @@ def annotate_part(part: Part, work: Work, *, on_read: Callable[[int], None] | No
     return made
 
 
-def done(part: Part, work: Work) -> Done | None:
+def done(part: Part, work: PartWork) -> Done | None:
     """The part as it was made before, if its file is there and whole. Its `of` tells whether it was made of the same documents."""
     try:
         value = json.loads(_note(part, work).read_bytes())
@@ -134,12 +134,12 @@ def _fitting(documents: list[Document], goal: str, failures: Failures) -> list[D
     return fitting
 
 
-def _note(part: Part, work: Work) -> Path:
+def _note(part: Part, work: PartWork) -> Path:
     return store.place(work.notes) / f"{part.name}.json"
 
 
 @lru_cache(maxsize=1)
-def _annotator(settings: Settings, threads: int | None) -> Annotator:
+def _annotator(settings: AnnotateSettings, threads: int | None) -> Annotator:
     """Loaded once in a process."""
     return settings.annotator(threads=threads)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.engine.annotator import Annotator
-    from biomux.serve.settings import Settings
+    from biomux.serve.settings import ServeSettings
 
 PROBE = "Aspirin inhibits COX-2 in mice."
 """What a model must be able to read before it is put in service."""
@@ -27,7 +27,7 @@ SLICE = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class ServedModel:
     """An annotator, its card, and the checksum of its manifest, which contains those of all files."""
 
     annotator: Annotator
@@ -68,13 +68,13 @@ class Model:
         }
 
 
-def open_model(settings: Settings) -> Model:
+def open_model(settings: ServeSettings) -> ServedModel:
     """Load the bundle and let it read a sentence: a model that cannot answer is not put in service."""
     folder = load.find(settings.bundle)
     bundle = reader.read(folder)
     annotator = load.annotator(bundle, threads=settings.threads, runtime=settings.runtime)
     list(annotator.annotate_query([Document("probe", PROBE)], Query()))
-    return Model(annotator, _card(folder, bundle.manifest), _checksum(folder))
+    return ServedModel(annotator, _card(folder, bundle.manifest), _checksum(folder))
 
 
 def _type(annotator: Annotator, name: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FormattedAnswer:
     """Bytes of a media type, and what the format could not hold: feature → how many."""
 
     content: bytes
@@ -124,25 +124,25 @@ def chosen(format: str | None, accept: str | None) -> str:
     )
 
 
-def written(documents: Sequence[Document], format: str, *, one: bool) -> Answer:
+def written(documents: Sequence[Document], format: str, *, one: bool) -> FormattedAnswer:
     """Documents as a client gets them. `one`: the request has a single text."""
     shape, tally = SHAPES[format], formats.LossTally()
     content = shape.write(documents, tally, one)
     charset = "; charset=utf-8" if shape.media.startswith("text/") else ""
-    return Answer(content, shape.media + charset, dict(tally.counts))
+    return FormattedAnswer(content, shape.media + charset, dict(tally.counts))
 
 
-def best(found: Sequence[Sequence[FoundAnswer]], n: int) -> Answer:
+def best(found: Sequence[Sequence[FoundAnswer]], n: int) -> FormattedAnswer:
     """The `n` best of the answers that each document gave; of two with the same score, the earlier comes first."""
     ranked = sorted((answer for answers in found for answer in answers), key=lambda answer: -answer.score)
     return of_json({"answers": [dataclasses.asdict(answer) for answer in ranked[:n]]})
 
 
-def of_json(value: object) -> Answer:
+def of_json(value: object) -> FormattedAnswer:
     """A value as JSON."""
     import orjson
 
-    return Answer(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE), "application/json", {})
+    return FormattedAnswer(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE), "application/json", {})
 
 
 def _range(part: str) -> tuple[str, str | None, float] | None:

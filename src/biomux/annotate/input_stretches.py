@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.annotate import store
-from biomux.annotate.inputs import Reader
+from biomux.annotate.inputs import InputReader
+from biomux.annotate.part_work import annotate_part, done
 from biomux.annotate.parts import Failures, Part, cut
-from biomux.annotate.work import annotate_part, done
 from biomux.formats import ReadAs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from biomux.annotate.inputs import Stretch
-    from biomux.annotate.work import Done, Work
+    from biomux.annotate.inputs import InputStretch
+    from biomux.annotate.part_work import Done, PartWork
 
 PARTS = 4
 """Parts that one task makes, about: enough that reading a file once for every task costs little beside annotating it."""
@@ -30,7 +30,7 @@ PARTS = 4
 class Share:
     """Every `of`-th part of a stretch, from part `number` on; plain values only. `format` and `options` are how its files are read."""
 
-    stretch: Stretch
+    stretch: InputStretch
     number: int
     of: int
     part_size: int
@@ -52,7 +52,7 @@ class ShareDone:
     read: dict[str, Any]
 
 
-def shares(stretch: Stretch, reads: ReadAs, *, part_size: int) -> list[Share]:
+def shares(stretch: InputStretch, reads: ReadAs, *, part_size: int) -> list[Share]:
     """The tasks of a stretch. How many there are changes the schedule and no byte."""
     packed = any(place.path.endswith(".gz") for place in stretch.places)
     parts = stretch.size * (4 if packed else 1) / part_size
@@ -60,12 +60,12 @@ def shares(stretch: Stretch, reads: ReadAs, *, part_size: int) -> list[Share]:
     return [Share(stretch, number, of, part_size, reads.format, dict(reads.options)) for number in range(of)]
 
 
-def annotate_share(share: Share, work: Work) -> ShareDone:
+def annotate_share(share: Share, work: PartWork) -> ShareDone:
     """Read a stretch and annotate a share of its parts, unless that has been done."""
     stretch = share.stretch
     if (earlier := known(stretch, work, number=share.number, of=share.of)) is not None:
         return earlier
-    reader, failures = Reader(reads=ReadAs(share.format, share.options)), Failures()
+    reader, failures = InputReader(reads=ReadAs(share.format, share.options)), Failures()
     made: list[tuple[Done, bool]] = []
     number = 0
     for part in parts(stretch, reader, failures, part_size=share.part_size):
@@ -77,14 +77,14 @@ def annotate_share(share: Share, work: Work) -> ShareDone:
     return ShareDone(tuple(made), number, reader.summary())
 
 
-def parts(stretch: Stretch, reader: Reader, failures: Failures, *, part_size: int) -> Iterator[Part]:
+def parts(stretch: InputStretch, reader: InputReader, failures: Failures, *, part_size: int) -> Iterator[Part]:
     """The parts of a stretch."""
     reader.on_error = failures
     failures.extend(stretch.failures)
     return cut(reader.stretch(stretch), failures, characters=part_size, stretch=stretch.index)
 
 
-def known(stretch: Stretch, work: Work, *, number: int = 0, of: int = 1) -> ShareDone | None:
+def known(stretch: InputStretch, work: PartWork, *, number: int = 0, of: int = 1) -> ShareDone | None:
     """A share of a stretch that needs not be read again: it is noted how many parts it has, and they are there."""
     try:
         noted = json.loads(_note(stretch, work).read_bytes())
@@ -96,11 +96,11 @@ def known(stretch: Stretch, work: Work, *, number: int = 0, of: int = 1) -> Shar
     return ShareDone(tuple((part, False) for part in parts if part is not None), noted["parts"], noted["read"])
 
 
-def note(stretch: Stretch, work: Work, *, number: int, read: dict[str, Any]) -> None:
+def note(stretch: InputStretch, work: PartWork, *, number: int, read: dict[str, Any]) -> None:
     """Note that a stretch has been read to its end."""
     with store.target(_note(stretch, work)) as stream:
         stream.write(json.dumps({"parts": number, "read": read}).encode() + b"\n")
 
 
-def _note(stretch: Stretch, work: Work) -> Any:
+def _note(stretch: InputStretch, work: PartWork) -> Any:
     return store.place(work.notes) / f"stretch-{stretch.index:05d}.json"
