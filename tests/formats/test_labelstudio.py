@@ -85,6 +85,19 @@ def test_offsets_in_characters_and_in_utf16_units_are_told_apart_by_the_regions_
     assert read(task(region(2, 6, None, "gene")))[0].spans == (Span(2, 6, "gene", id="r1"),)
 
 
+def test_regions_marked_by_hand_have_the_text_that_the_browser_showed() -> None:
+    """As Label Studio 1.23.2 exports them, marked in Chromium."""
+    text = "🧬 was given.\r\nHeLa\tcells\rwere   used."
+    marked = [(6, 18, "given.\\n\\nHeLa"), (14, 24, "HeLa cells"), (19, 36, "cells\\nwere used")]
+    results = [region(start, end, shown, "x") for start, end, shown in marked]
+    (document,) = read(task(*results, data={"text": text}))
+    mentions = [document.mention(span) for span in document.spans]
+    assert mentions == ["given.\r\nHeLa", "HeLa\tcells", "cells\rwere   used"]
+    errors: list[FormatError] = []
+    assert read(task(region(13, 18, "HeLa", "x"), data={"text": text}), on_error=errors.append) == []
+    assert [error.code for error in errors] == ["BX115"]
+
+
 @pytest.mark.parametrize(
     ("broken", "code"),
     [
@@ -108,20 +121,28 @@ def test_a_broken_task_is_told_and_passed_over(broken: Any, code: str) -> None:
     assert "export.json:1" in (errors[0].where or "")
 
 
-def test_what_heads_said_becomes_predictions_by_head() -> None:
+def test_what_all_heads_said_becomes_one_prediction_since_annotators_are_shown_one_version() -> None:
     spans = (
         Span(2, 6, "gene", score=0.5, head="genes", id="T1"),
         Span(2, 6, "protein", score=0.25, head="proteins"),
-        Span(13, 17, "gene", score=1.0, head="genes"),
+        Span(13, 17, "gene"),
     )
-    (found,) = written(Document("d1", TEXT, spans=spans))
-    assert [(item["model_version"], len(item["result"])) for item in found["predictions"]] == [
-        ("genes", 2),
-        ("proteins", 1),
-    ]
-    assert found["predictions"][0]["result"][0] == region(2, 6, "TP53", "gene", score=0.5) | {"id": "T1"}
+    document = Document("d1", TEXT, spans=spans, labels=(Label("relevant", head="topics"),))
+    (found,) = written(document)
+    (prediction,) = found["predictions"]
+    assert prediction["model_version"] == "biomux"
+    assert [result.get("head") for result in prediction["result"]] == ["genes", "proteins", None, "topics"]
+    assert prediction["result"][0] == region(2, 6, "TP53", "gene", score=0.5, head="genes") | {"id": "T1"}
     assert found["data"] == {"id": "d1", "text": TEXT}
     assert "annotations" not in found
+    assert read(found) == [document]
+
+
+def test_an_accepted_prediction_is_the_annotators_own() -> None:
+    spans = (Span(2, 6, "gene", score=0.5, head="genes"), Span(13, 17, "gene", score=0.75, head="proteins"))
+    (found,) = written(Document("d1", TEXT, spans=spans))
+    accepted = {**found, "id": 7, "annotations": [{"id": 1, "result": found["predictions"][0]["result"]}]}
+    assert [span.head for span in read(accepted)[0].spans] == [None, None]
 
 
 def test_gold_becomes_annotations() -> None:

@@ -1,21 +1,21 @@
 """Label Studio JSON: an array of tasks, with annotations to import and predictions (pre-annotations) to export.
 
-    [{"data": {"id": "d1", "text": "TP53 is …"}, "predictions": [{"model_version": "genes", "result": [
+    [{"data": {"id": "d1", "text": "TP53 is …"}, "predictions": [{"model_version": "biomux", "result": [
       {"id": "T1", "from_name": "label", "to_name": "text", "type": "labels",
-       "value": {"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}, "score": 0.98}]}]}]
+       "value": {"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}, "score": 0.98, "head": "genes"}]}]}]
 
 Also read: JSON-MIN, in which a task's data and results are side by side under the names of their controls (`{"id": 1, "text": "…", "label":
 [{"start": 0, "end": 4, "text": "TP53", "labels": ["gene"]}], "topic": {"choices": ["relevant"]}, "annotator": 1}`). Arrays of regions become spans, objects with choices become labels; a
 single choice is a plain string there, which cannot be distinguished from data, so it is kept in the metadata like all other fields.
 
-The answers of a head are written as a prediction of that `model_version`. A document without answers of heads is gold: it is
-written with annotations instead of predictions. The controls of the labelling interface must have the names in `from_name`:
-`<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`, `<Text name="text" value="$text">`.
+The answers of all heads are written as one prediction with the `model_version` "biomux", because Label Studio shows annotators the predictions of only one version; `head` in each result
+names its head. In other files, the version of a prediction is the head. A document without answers of heads is gold: it is written with annotations instead of predictions. The controls of
+the labelling interface must have the names in `from_name`: `<Labels name="label" toName="text">`, `<Choices name="choice" toName="text">`, `<Text name="text" value="$text">`.
 
-It is not documented what offsets count after characters beyond U+FFFF, and users report both: UTF-16 units, as JavaScript counts
-(HumanSignal/label-studio issue 1347), and characters, since a change that stores code points (pull request 1559, which according to its
-thread was merged in another one). So the region's text decides between the two; a region whose text is at neither place is refused, and
-one without text is assumed to count characters. Written offsets count characters, and regions have their text.
+Offsets in Label Studio 1.23 count characters, also after characters beyond U+FFFF; users of older versions report UTF-16 units, as JavaScript counts (HumanSignal/label-studio issue
+1347). So the region's text decides between the two; a region whose text is at neither place is refused, and one without text is assumed to count characters. A region that was marked by
+hand has the text that the browser shows, in which a line end is a backslash and an n, and other white space is one space; so white space is not compared. Written offsets count
+characters, and regions have their text.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ HOLDS: frozenset[Feature] = frozenset(
 )
 ROLES = ("from", "to")
 """The roles of a relation's arguments: Label Studio has no names for them."""
+VERSION = "biomux"
+"""The model version of written predictions; each of their results names its head."""
 MADE_ID = "biomux-"
 """Prefix of the ids of regions for spans without an id; the reader drops these ids unless a relation needs them."""
 
@@ -49,6 +51,7 @@ _START = re.compile(
     rb'(?:\xef\xbb\xbf)?\s*\[\s*(?:\]|\{\s*(?:"id"\s*:\s*\d+\s*,\s*)?"(?:data|annotations|predictions|completions)"\s*:)'
 )
 
+_SPACE = re.compile(r"(?:\s|\\n)+")
 _OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
 
 
@@ -151,9 +154,10 @@ class _Parts:
         self.labels: list[Label] = []
         self.other: list[Any] = []
 
-    def add(self, results: list[Any], head: str | None) -> None:
+    def add(self, results: list[Any], version: str | None) -> None:
         for result in results:
             kind = field(result, "type", str, self._where)
+            head = optional(result, "head", str, self._where) if version == VERSION else version
             if kind == "relation":
                 self.relations.append(self._relation(result, head))
                 continue
@@ -184,12 +188,12 @@ class _Parts:
     def _place(self, value: dict[str, Any]) -> tuple[int, int]:
         start, end = field(value, "start", int, self._where), field(value, "end", int, self._where)
         stated = optional(value, "text", str, self._where)
-        if stated is None or self._text[max(start, 0) : max(end, 0)] == stated:
+        text_there = self._text[max(start, 0) : max(end, 0)]
+        if stated is None or _one_space(text_there) == _one_space(stated):
             return start, end
         first, last = (self._utf16.offset(offset, self._where) for offset in (start, end))
-        if self._text[first:last] == stated:
+        if _one_space(self._text[first:last]) == _one_space(stated):
             return first, last
-        text_there = self._text[max(start, 0) : max(end, 0)]
         beyond = f"; the document has {len(self._text):,} characters" if end > len(self._text) else ""
         raise FormatError(
             "BX115",
@@ -209,6 +213,11 @@ class _Parts:
         return Relation(";".join(types) or "relation", arguments, head=head)
 
 
+def _one_space(text: str) -> str:
+    """The text with one space for each run of white space; Label Studio writes a line end as a backslash and an n."""
+    return _SPACE.sub(" ", text)
+
+
 def _clipped(text: str) -> str:
     return repr(text if len(text) <= 100 else f"{text[:99]}…")
 
@@ -221,35 +230,24 @@ def _score(result: dict[str, Any], where: str) -> float | None:
 
 
 def _task(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, Any]:
-    results: dict[str | None, list[dict[str, Any]]] = {}
     numbers = count(1)
     made_ids = sum(span.id is not None and span.id.startswith(MADE_ID) for span in document.spans)
     if made_ids:
         on_loss(Loss(document.id, "span ids", made_ids, f"ids that begin with {MADE_ID!r}"))
-    for span in document.spans:
-        results.setdefault(span.head, []).append(_region(document, span, numbers))
+    results = [_region(document, span, numbers) | _head(span) for span in document.spans]
     for relation in _held_relations(document, on_loss):
-        results.setdefault(relation.head, []).append(
-            {
-                "type": "relation",
-                "from_id": relation.arguments[0].target,
-                "to_id": relation.arguments[1].target,
-                "direction": "right",
-                "labels": [relation.type],
-            }
-        )
+        ends = {"from_id": relation.arguments[0].target, "to_id": relation.arguments[1].target}
+        results.append({"type": "relation", **ends, "direction": "right", "labels": [relation.type]} | _head(relation))
     for label in document.labels:
         if label.value is not None or label.start is not None or label.end is not None:
             on_loss(Loss(document.id, "labels", detail="labels with a number or a place"))
         else:
-            results.setdefault(label.head, []).append(_choice(label, document.id))
-    task: dict[str, Any] = {}
-    if results.keys() == {None}:
-        task["annotations"] = [{"result": results.pop(None)}]
-    task["predictions"] = [
-        {"result": head_results} if head is None else {"model_version": head, "result": head_results}
-        for head, head_results in results.items()
-    ]
+            results.append(_choice(label, document.id) | _head(label))
+    task: dict[str, Any] = {"predictions": []}
+    if any("head" in result for result in results):
+        task["predictions"] = [{"model_version": VERSION, "result": results}]
+    elif results:
+        task["annotations"] = [{"result": results}]
     metadata = as_json(document.metadata, document.id)
     if clash := metadata.keys() & {"id", "text"}:
         on_loss(Loss(document.id, "metadata", len(clash), "a task's data have their own id and text"))
@@ -269,6 +267,10 @@ def _region(document: Document, span: Span, numbers: Iterator[int]) -> dict[str,
     if span.score is not None:
         region["score"] = as_json(float(span.score), document.id)
     return region
+
+
+def _head(part: Span | Relation | Label) -> dict[str, str]:
+    return {} if part.head is None else {"head": part.head}
 
 
 def _choice(label: Label, document: str) -> dict[str, Any]:
