@@ -22,6 +22,12 @@ def read(*records: Any, **options: Any) -> list[Document]:
     return list(doccano.read(formats.of_bytes("all.jsonl", data), **options))
 
 
+def written(*documents: Document) -> list[dict[str, Any]]:
+    stream = io.BytesIO()
+    doccano.write(documents, stream, on_loss=lambda loss: pytest.fail(str(loss)))
+    return [json.loads(line) for line in stream.getvalue().split(b"\n") if line]
+
+
 def test_spans_and_labels_are_told_apart() -> None:
     found = read({"id": 1, "text": TEXT, "label": [[2, 6, "gene"]], "year": 1998}, {"text": "x", "label": ["relevant"]})
     assert found == [
@@ -69,15 +75,43 @@ def test_what_else_is_said_of_annotations_is_kept_or_told() -> None:
     assert document.metadata == {"label details": [{"label": 7, "user": 2}]}
     losses: list[formats.Loss] = []
     doccano.write([document], io.BytesIO(), on_loss=losses.append)
-    assert [loss.feature for loss in losses] == ["span extra"]
+    assert [loss.feature for loss in losses] == ["span extra", "span ids"]
 
 
-def test_metadata_that_would_be_read_as_annotations_are_left_out_and_told() -> None:
-    losses: list[formats.Loss] = []
+def test_metadata_stand_in_one_field_that_every_line_has() -> None:
+    """Doccano 1.8 cannot import a file in which a field is missing on some lines."""
+    documents = [Document("1", "TP53", metadata={"labels": ["x"], "year": 1998, "meta": {"a": 1}}), Document("2", "x")]
+    lines = written(*documents)
+    assert [line["meta"] for line in lines] == [documents[0].metadata, {}]
+    assert [line.keys() for line in lines] == [{"id", "text", "label", "offsets", "meta"}] * 2
+    assert read(*lines) == documents
+    both = {"id": 1, "text": "x", "meta": {"year": 1}, "year": 2}
+    assert read(both)[0].metadata == {"meta": {"year": 1}, "year": 2}
+
+
+def test_characters_beyond_ascii_are_escaped() -> None:
     stream = io.BytesIO()
-    doccano.write([Document("1", "TP53", metadata={"labels": ["x"]})], stream, on_loss=losses.append)
-    assert [loss.feature for loss in losses] == ["metadata"]
-    assert read(json.loads(stream.getvalue())) == [Document("1", "TP53")]
+    document = Document("1", TEXT, spans=(Span(2, 6, "gène"),))
+    doccano.write([document], stream, on_loss=formats.ignore)
+    assert stream.getvalue().isascii()
+    assert list(doccano.read(formats.of_bytes("a.doccano.jsonl", stream.getvalue()))) == [document]
+
+
+def test_ids_are_numbers_where_there_are_relations_and_lost_elsewhere() -> None:
+    spans = (Span(2, 6, "gene", id="T7"), Span(13, 17, "gene", id="1"), Span(7, 12, "verb"))
+    relation = Relation("binds", (Argument("from", "1"), Argument("to", "T7")), id="R1")
+    document = Document("1", TEXT, spans=spans, relations=(relation,))
+    (line,) = written(document)
+    assert [(entity.get("id"), entity.get("name")) for entity in line["entities"]] == [
+        (0, "T7"),
+        (1, None),
+        (None, None),
+    ]
+    assert line["relations"] == [{"name": "R1", "from_id": 1, "to_id": 0, "type": "binds"}]
+    assert read(line) == [document]
+    losses: list[formats.Loss] = []
+    doccano.write([Document("1", TEXT, spans=spans)], io.BytesIO(), on_loss=losses.append)
+    assert [(loss.feature, loss.count) for loss in losses] == [("span ids", 2)]
 
 
 def test_the_export_with_relations_is_read_and_written() -> None:
@@ -100,7 +134,20 @@ def test_the_export_with_relations_is_read_and_written() -> None:
 def test_the_plain_shape_is_what_doccano_imports() -> None:
     stream = io.BytesIO()
     doccano.write([Document("1", "TP53", spans=(Span(0, 4, "gene"),))], stream, on_loss=formats.ignore)
-    assert json.loads(stream.getvalue()) == {"id": "1", "text": "TP53", "label": [[0, 4, "gene"]]}
+    expected = {"id": "1", "text": "TP53", "label": [[0, 4, "gene"]], "offsets": "utf16", "meta": {}}
+    assert json.loads(stream.getvalue()) == expected
+
+
+def test_offsets_count_utf16_units_as_doccano_does() -> None:
+    document = Document("1", TEXT, spans=(Span(2, 6, "gene"), Span(13, 17, "gene")))
+    (line,) = written(document)
+    assert line["label"] == [[3, 7, "gene"], [14, 18, "gene"]]
+    assert read(line) == [document]
+    exported = {"id": 4, "text": TEXT, "label": [[3, 7, "gene"]], "Comments": []}
+    assert read(exported)[0].spans == (Span(2, 6, "gene"),)
+    assert read(exported, offsets="characters")[0].spans == (Span(3, 7, "gene"),)
+    assert read({"text": TEXT, "label": [[2, 6, "gene"]]})[0].spans == (Span(2, 6, "gene"),)
+    assert read({"text": TEXT, "label": [], "offsets": "later"})[0].metadata == {"offsets": "later"}
 
 
 def test_offsets_in_utf16_units_are_read_on_request() -> None:
