@@ -158,8 +158,8 @@ def _entity(item: Any, where: str) -> Span:
 
 def _name(item: dict[str, Any], what: str, where: str) -> str | None:
     """The id of an entity or relation: its `name`, which keeps an id that was not a number, or else its `id`."""
-    id = item.get("id") if item.get("name") is None else item["name"]
-    return None if id is None else name_of(id, what, where)
+    name = item.get("id") if item.get("name") is None else item["name"]
+    return None if name is None else name_of(name, what, where)
 
 
 def _relation(item: Any, names: dict[str, str], where: str) -> Relation:
