@@ -725,7 +725,7 @@ CODES: dict[str, Entry] = {
         "Please report it, with the log line of this request id.",
     ),
     "BX812": Entry(
-        "the service cannot listen at this address",
+        "the service cannot listen on this address",
         "Another program uses the port, or the host is not one of this machine.",
         "Choose another `--port` or `--host`.",
     ),

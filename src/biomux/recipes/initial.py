@@ -75,31 +75,31 @@ class Data:
 
 def read(path: str, *, name: str | None = None, test: float | None = None) -> Data:
     """Look at data: a file, a folder or a glob, or a mapping as recipes write it. `test` is the share to cut for a test part, chosen by size unless given."""
-    given = own.of_argument(path).model_dump(mode="json", exclude_defaults=True)
-    asked: dict[str, Any] = given | ({"name": name} if name else {})
-    found = _corpus(asked)
-    parts = {split: list(found.documents(split)) for split in found.splits}
-    notes = list(found.card.notes)
+    spec = own.of_argument(path).model_dump(mode="json", exclude_defaults=True)
+    settings: dict[str, Any] = spec | ({"name": name} if name else {})
+    corpus_read = _corpus(settings)
+    parts = {split: list(corpus_read.documents(split)) for split in corpus_read.splits}
+    notes = list(corpus_read.card.notes)
     if "test" not in parts:
-        whole = len(parts["train"])
-        if test is not None or whole >= ENOUGH:
-            asked["test"] = test or TEST
-            if found.card.splits["devel"].made:
-                asked["devel"] = own.SHARE
-            found = _corpus(asked)
-            parts = {split: list(found.documents(split)) for split in found.splits}
+        number = len(parts["train"])
+        if test is not None or number >= ENOUGH:
+            settings["test"] = test or TEST
+            if corpus_read.card.splits["devel"].made:
+                settings["devel"] = own.SHARE
+            corpus_read = _corpus(settings)
+            parts = {split: list(corpus_read.documents(split)) for split in corpus_read.splits}
         else:
             notes.append(
-                f"{whole} documents are too few to cut a test part from: scores are those on the development part"
+                f"{number} documents are too few to cut a test part from: scores are those on the development part"
             )
     survey = look(parts, where=path)
     train = parts["train"]
     # A bare name in a recipe is one of the catalogue; the path of data is told from it by its "./".
-    written = path if own.of_spec(path) else f"./{path}"
-    corpus = written if list(asked) == ["path"] else asked
+    path_written = path if own.of_spec(path) else f"./{path}"
+    corpus = path_written if list(settings) == ["path"] else settings
     words = survey.sizes["train"].get("words", 0)
-    tasks = dict(_tasks(found.name, train))
-    return Data(found.name, corpus, survey, tasks, len(train), words, notes)
+    tasks = dict(_tasks(corpus_read.name, train))
+    return Data(corpus_read.name, corpus, survey, tasks, len(train), words, notes)
 
 
 def text(
@@ -163,35 +163,38 @@ def encoder(asked: str | None = None, *, at_hand: Callable[[str], bool] | None) 
     )
 
 
-def _corpus(asked: Mapping[str, Any]) -> Corpus:
-    return Corpus(own.card(own.of_mapping(asked)), Path())
+def _corpus(settings: Mapping[str, Any]) -> Corpus:
+    return Corpus(own.card(own.of_mapping(settings)), Path())
 
 
 def _flow(value: Any) -> str:
     """A value as YAML within one line."""
-    written: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
-    return written.removesuffix("...\n").strip()
+    flow: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
+    return flow.removesuffix("...\n").strip()
 
 
 def _tasks(name: str, documents: Sequence[Document]) -> list[tuple[str, dict[str, Any]]]:
     spans: Counter[str] = Counter(
-        span.type for one in documents for span in one.spans if not _TAG.fullmatch(one.text[span.start : span.end])
+        span.type
+        for document in documents
+        for span in document.spans
+        if not _TAG.fullmatch(document.text[span.start : span.end])
     )
-    found: list[tuple[str, dict[str, Any]]] = []
+    tasks: list[tuple[str, dict[str, Any]]] = []
     if spans:
-        found.append(
-            ("", {"kind": "tagging", "types": sorted(spans), "about": [f"Mentions in train: {_told(spans)}."]})
+        tasks.append(
+            ("", {"kind": "tagging", "types": sorted(spans), "about": [f"Mentions in train: {_listed(spans)}."]})
         )
-    if relations := Counter(relation.type for one in documents for relation in one.relations):
+    if relations := Counter(relation.type for document in documents for relation in document.relations):
         settings = {"variant": "one-pass", "types": sorted(relations)} | _ends(documents)
-        about = [f"Relations in train: {_told(relations)}; pairs of mentions without one are negative."]
-        found.append(("relations", {"kind": "relation", "settings": settings, "about": about}))
-    found += _label_tasks(documents)
-    if any(one.questions for one in documents):
-        number = sum(len(one.questions) for one in documents)
-        found.append(("answers", {"kind": "answers", "about": [f"{number:,} questions in train."]}))
-    alone = len(found) == 1
-    return [(name if alone or not part else f"{name}-{part}", task) for part, task in found]
+        about = [f"Relations in train: {_listed(relations)}; pairs of mentions without one are negative."]
+        tasks.append(("relations", {"kind": "relation", "settings": settings, "about": about}))
+    tasks += _label_tasks(documents)
+    if any(document.questions for document in documents):
+        number = sum(len(document.questions) for document in documents)
+        tasks.append(("answers", {"kind": "answers", "about": [f"{number:,} questions in train."]}))
+    alone = len(tasks) == 1
+    return [(name if alone or not part else f"{name}-{part}", task) for part, task in tasks]
 
 
 def _ends(documents: Sequence[Document]) -> dict[str, Any]:
@@ -210,10 +213,10 @@ def _ends(documents: Sequence[Document]) -> dict[str, Any]:
 
 
 def _label_tasks(documents: Sequence[Document]) -> list[tuple[str, dict[str, Any]]]:
-    labels = [(one, label) for one in documents for label in one.labels]
+    labels = [(document, label) for document in documents for label in document.labels]
     if not labels:
         return []
-    pairs = any(one.pair is not None for one in documents)
+    pairs = any(document.pair is not None for document in documents)
     numbers = [label for _, label in labels if label.value is not None]
     if pairs and numbers:
         named = {"label": numbers[0].name} if numbers[0].name != "similarity" else {}
@@ -224,12 +227,12 @@ def _label_tasks(documents: Sequence[Document]) -> list[tuple[str, dict[str, Any
         return []
     placed = any(label.start is not None for _, label in labels)
     settings: dict[str, Any] = {"of": "pair"} if pairs else {"of": "sentence"} if placed else {}
-    if any(len(one.labels) > 1 for one in documents) and not placed:
+    if any(len(document.labels) > 1 for document in documents) and not placed:
         settings["several"] = True
     settings["classes"] = sorted(classes)
-    about = [f"Classes in train: {_told(classes)}."]
+    about = [f"Classes in train: {_listed(classes)}."]
     return [("classes", {"kind": "classification", "settings": settings, "about": about})]
 
 
-def _told(counts: Counter[str]) -> str:
+def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.most_common())

@@ -75,7 +75,7 @@ class Progress:
     def __init__(self, what: str, *, total: float | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
         self.done = self._before = 0.0
-        self._begun = self._told = time.monotonic()
+        self._started = self._last_shown = time.monotonic()
 
     def advance(self, amount: float) -> None:
         self.reach(self.done + amount)
@@ -83,7 +83,7 @@ class Progress:
     def reach(self, amount: float) -> None:
         self.done = amount
         if self.due():
-            self._told = time.monotonic()
+            self._last_shown = time.monotonic()
             self._tell()
 
     def skip(self, amount: float) -> None:
@@ -92,7 +92,7 @@ class Progress:
 
     def due(self) -> bool:
         """Whether it is time to show something: ask before measuring what costs time to measure."""
-        return time.monotonic() - self._told >= self.every
+        return time.monotonic() - self._last_shown >= self.every
 
     def line(self) -> str:
         """One line of plain text: how much of how much, and the time left."""
@@ -101,7 +101,7 @@ class Progress:
             return f"{self.what}: {done}"
         share = min(self.done / self.total, 1.0)
         ours = self.done - self._before
-        seconds = (time.monotonic() - self._begun) * max(0.0, self.total - self.done) / ours if ours > 0 else None
+        seconds = (time.monotonic() - self._started) * max(0.0, self.total - self.done) / ours if ours > 0 else None
         remaining = "" if seconds is None else f", {duration(seconds)} left"
         return f"{self.what}: {done} of {amount(self.total, self.unit)} ({share:.0%}){remaining}"
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from biomux.formats import Loss
 
 Skipped = FormatError | DocumentError | UnreadableError
-"""What is wrong with a record or a file that can be passed over."""
+"""What is wrong with a record or a file that can be skipped."""
 
 SHOWN = 20
 """Skipped records that are listed at the end; a log keeps all."""
 
 
 def stop_at(error: BiomuxError) -> None:
-    """The `on_error` of commands that stop at the first record that fails, and could be told to skip it."""
+    """The `on_error` of commands that stop at the first bad record, unless asked to skip such records."""
     if error.hint and error.hint.endswith(_SKIP):
         raise error
     hint = f"{error.hint}, or {_SKIP}" if error.hint else _SKIP

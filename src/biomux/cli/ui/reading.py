@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from biomux.formats import Format, ReadAs, Source
 
 SHOWN = 5
-"""Files passed over or left out that are named at the end."""
+"""How many skipped files are named at the end."""
 
 
 @dataclass

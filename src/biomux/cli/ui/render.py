@@ -123,7 +123,7 @@ def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """A label in a row: columns `begin` to `end` are the mention's, `at` is where the name stands."""
+    """A label in a row: columns `begin` to `end` are the mention's, `at` is the column of the name."""
 
     begin: int
     end: int

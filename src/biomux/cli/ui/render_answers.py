@@ -3,7 +3,7 @@
       Aspirin ─treats→ fever 0.98
       roles: Background 0.91 Aspirin is old.
 
-A class stands behind the head that said it. Plain: `treats: Aspirin -> fever (0.98)` and `roles of 0..15: Background (0.91)`.
+A class is shown after the head that found it. Plain: `treats: Aspirin -> fever (0.98)` and `roles of 0..15: Background (0.91)`.
 """
 
 from __future__ import annotations
