@@ -5,38 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from biomux.errors import FormatError
+from biomux.errors import DocumentError, FormatError
+from biomux.text.offsets import Units, utf16
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from biomux.document import Span
 
 
 @dataclass(frozen=True, slots=True)
 class FromUtf16:
-    """The character offset of each UTF-16 offset of a text; `table` is None if every character is one unit."""
+    """`Units` for readers: what is wrong is an error of the format, with its place."""
 
-    table: Mapping[int, int] | None
-    size: int
+    units: Units
 
-    def offset(self, units: int, where: str) -> int:
-        """The offset in characters."""
-        if self.table is None:
-            return units
-        if units not in self.table:
+    def offset(self, unit: int, where: str) -> int:
+        """The offset in characters. Where every character is one unit it is returned as it is, for the checks of all offsets."""
+        if self.units.total == self.units.size:
+            return unit
+        try:
+            return self.units.char(unit)
+        except DocumentError:
             raise FormatError(
                 "BX114",
-                f"offset {units} lies outside the text or within a character, counted in UTF-16 units",
+                f"offset {unit} lies outside the text or within a character, counted in UTF-16 units",
                 where=where,
                 hint="check whether the offsets count characters",
-            )
-        return self.table[units]
+            ) from None
 
     def span(self, span: Span, where: str) -> Span:
         """The span with its offsets in characters."""
-        if self.table is None:
-            return span
         return replace(span, start=self.offset(span.start, where), end=self.offset(span.end, where))
 
 
@@ -46,11 +43,4 @@ def from_utf16(text: str) -> FromUtf16:
     >>> from_utf16("🧬 TP53").offset(3, "here")
     2
     """
-    if text.isascii() or max(text) <= "\uffff":
-        return FromUtf16(None, len(text))
-    table = {0: 0}
-    units = 0
-    for place, character in enumerate(text, 1):
-        units += 2 if character > "\uffff" else 1
-        table[units] = place
-    return FromUtf16(table, units)
+    return FromUtf16(utf16(text))
