@@ -10,7 +10,7 @@
 A row holds all seeds of a system, and the system's figure is the mean over seeds: a document is drawn or exchanged together with all its
 seeds. So the difference that is tested is the difference between the means that tables show.
 
->>> one = Rows("mean", ("1", "2", "3"), np.array([[1, 1], [0, 1], [1, 1]], dtype=float))
+>>> one = DocumentRows("mean", ("1", "2", "3"), np.array([[1, 1], [0, 1], [1, 1]], dtype=float))
 >>> round(figure_of([one]), 3)
 0.667
 """

@@ -3,7 +3,7 @@
 Rows are found by hashing, so that every word has some, even if it never occurred in training: the same rows on every machine and in
 every process. Many words are handled at once, with numpy alone, so that an engine without torch computes the same features as training.
 
->>> features = of_words(["kinase", "kinases", "p53"], Rows(words=1000, grams=5000, shapes=100))
+>>> features = of_words(["kinase", "kinases", "p53"], TableSizes(words=1000, grams=5000, shapes=100))
 >>> features.sizes.tolist()
 [15, 18, 6]
 >>> bool(features.shapes[0] == features.shapes[1]), bool(features.words[0] == features.words[1])

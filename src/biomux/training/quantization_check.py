@@ -182,8 +182,8 @@ def loss(reference: DocumentRows, found: DocumentRows) -> HeadLoss:
     """What a head loses.
 
     >>> ids = tuple(map(str, range(50)))
-    >>> exact = Rows("f1", ids, np.array([[2.0, 0, 0]] * 50))
-    >>> head = loss(exact, Rows("f1", ids, np.array([[2.0, 0, 0]] * 45 + [[1, 1, 1]] * 5)))
+    >>> exact = DocumentRows("f1", ids, np.array([[2.0, 0, 0]] * 50))
+    >>> head = loss(exact, DocumentRows("f1", ids, np.array([[2.0, 0, 0]] * 45 + [[1, 1, 1]] * 5)))
     >>> round(head.points, 2), round(head.error, 1), head.low > 0, head.p < 0.05
     (5.0, 2.1, True, True)
     """
