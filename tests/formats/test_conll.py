@@ -291,7 +291,7 @@ def test_it_is_recognised_by_its_tags() -> None:
 corpora = Path(os.environ.get("BIOMUX_CORPORA", ""))
 
 
-@pytest.mark.skipif("BIOMUX_CORPORA" not in os.environ, reason="BIOMUX_CORPORA does not name the corpora's folder")
+@pytest.mark.skipif(not os.environ.get("BIOMUX_CORPORA"), reason="BIOMUX_CORPORA does not name the corpora's folder")
 @pytest.mark.parametrize(
     ("file", "options", "sentences", "tokens", "types"),
     [

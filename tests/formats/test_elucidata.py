@@ -59,7 +59,7 @@ def test_it_is_recognised_even_where_the_first_paragraph_is_long() -> None:
     assert FORMAT.sniff("a.json", b'[{"text": "' + b"long " * 800)
 
 
-@pytest.mark.skipif("BIOMUX_CORPORA" not in os.environ, reason="BIOMUX_CORPORA does not name the corpora's folder")
+@pytest.mark.skipif(not os.environ.get("BIOMUX_CORPORA"), reason="BIOMUX_CORPORA does not name the corpora's folder")
 @pytest.mark.parametrize(
     ("kind", "paragraphs", "mentions"), [("strain", 3560, 3476), ("tissue", 2607, 1804), ("cell_line", 3059, 1541)]
 )

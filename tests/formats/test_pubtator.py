@@ -205,7 +205,7 @@ def test_it_is_recognised_by_its_first_line() -> None:
     assert not FORMAT.sniff("x.txt", b"a\t1|t|b")
 
 
-@pytest.mark.skipif("BIOMUX_CORPORA" not in os.environ, reason="BIOMUX_CORPORA does not name the corpora's folder")
+@pytest.mark.skipif(not os.environ.get("BIOMUX_CORPORA"), reason="BIOMUX_CORPORA does not name the corpora's folder")
 @pytest.mark.parametrize(
     ("file", "counts"),
     [

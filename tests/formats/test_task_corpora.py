@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
 
-pytestmark = pytest.mark.skipif("BIOMUX_CORPORA" not in os.environ, reason="BIOMUX_CORPORA is not set")
+pytestmark = pytest.mark.skipif(not os.environ.get("BIOMUX_CORPORA"), reason="BIOMUX_CORPORA is not set")
 
 
 def load(path: str, **options: Any) -> list[Document]:

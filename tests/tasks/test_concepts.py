@@ -136,7 +136,7 @@ def test_mentions_without_identifiers_are_asked_about_and_stand_for_themselves(t
     assert task.evaluate(documents, found).figures["recall"] == 0.0
 
 
-@pytest.mark.skipif("BIOMUX_CORPORA" not in os.environ, reason="BIOMUX_CORPORA does not name the corpora's folder")
+@pytest.mark.skipif(not os.environ.get("BIOMUX_CORPORA"), reason="BIOMUX_CORPORA does not name the corpora's folder")
 @pytest.mark.parametrize(
     ("name", "settings", "relations", "positive", "unasked"),
     [("bc5cdr-cid", ENDS, 1038, 1801, 277), ("biored", {}, 4178, 8683, 568)],

@@ -23,7 +23,7 @@ from biomux.errors import BiomuxError, CorpusError, RecipeError, TrainingError
 from biomux.files import in_use
 from biomux.recipes.run_folder import RunFolder
 from biomux.recipes.schema import Recipe
-from biomux.training import checkpoint, optimizers, run
+from biomux.training import checkpoint, loop, optimizers, run
 from biomux.training.build import build
 
 TESTS = Path(__file__).parent.parent
@@ -214,9 +214,7 @@ def test_weights_that_are_no_numbers_do_not_replace_the_last_good_checkpoint(
 ) -> None:
     recipe = invented.recipe(loop={"checkpoint_minutes": 1e-9})
     scale = optimizers.scale
-    monkeypatch.setattr(
-        "biomux.training.loop.rate_scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how)
-    )
+    monkeypatch.setattr(loop, "rate_scale", lambda step, **how: float("inf") if step == 5 else scale(step, **how))
     with pytest.raises(TrainingError, match="not a number at step 6"):
         run.start(recipe, tmp_path, directory=directory)
     place = checkpoint.find(tmp_path / "checkpoints" / "last")
