@@ -50,6 +50,11 @@ def test_the_least_sure_documents_come_first() -> None:
     assert suggest(annotator, documents(12), number=3) == found[:3]
 
 
+def test_a_document_without_words_is_not_suggested() -> None:
+    found = suggest(biomux.load(BUNDLE), [Document("empty", ""), Document("blank", " \n "), *documents(2)], number=4)
+    assert sorted(suggestion.document.id for suggestion in found) == ["d0", "d1"]
+
+
 def test_the_same_text_is_suggested_once() -> None:
     twice = [*documents(4), *(Document(f"again {one.id}", one.text) for one in documents(4))]
     found = suggest(biomux.load(BUNDLE), twice, number=8)

@@ -127,6 +127,13 @@ def test_a_bad_value_names_its_path() -> None:
     assert "model → encoder → limit: " in broken(model={"encoder": {"name": "x", "limit": "long"}})
 
 
+def test_settings_of_a_task_that_would_have_no_effect_are_refused() -> None:
+    task = {"corpus": "bc5cdr"}
+    assert "tasks → ner: join: union needs further corpora" in broken(tasks={"ner": {**task, "join": "union"}})
+    settings = {"by": "passage", "longest": 30}
+    assert "it cannot be used with by: passage" in broken(tasks={"ner": {**task, "settings": settings}})
+
+
 def test_several_mistakes_are_told_at_once() -> None:
     said = broken(loop={"epoch": 3, "clip": -1}, development={"split": 4}, leeks="filter")
     for part in (

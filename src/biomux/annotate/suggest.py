@@ -127,6 +127,8 @@ def _judge(annotator: Annotator, group: Sequence[Document], taggers: Sequence[Ta
             for word in np.argsort(part)[-LEAST_SURE:]:
                 doubts[owner[int(member)]].append((float(part[word]), int(read.starts[word]), int(read.ends[word])))
     for document, document_doubts in zip(group, doubts, strict=True):
+        if not document_doubts:  # no words: there is nothing to annotate
+            continue
         top = sorted(document_doubts, reverse=True)[:LEAST_SURE]
         words = dict.fromkeys(document.text[start:end] for _, start, end in top)
         yield Suggestion(document, sum(doubt for doubt, _, _ in top) / LEAST_SURE, tuple(words))

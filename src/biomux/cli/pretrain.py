@@ -21,7 +21,7 @@ def command(
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TEXT]...",
+            metavar="TEXT",
             help="Files, folders, globs or archives to read, of any format, gzipped or not, in place of the recipe's text.files.",
             show_default=False,
         ),

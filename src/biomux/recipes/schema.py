@@ -92,6 +92,14 @@ class TaskSettings(Section):
     scored: bool = True
     head: HeadSettings | None = None
 
+    @model_validator(mode="after")
+    def _nothing_without_effect(self) -> TaskSettings:
+        if self.join == "union" and not self.also:
+            raise ValueError("join: union needs further corpora: name them with also")
+        if self.settings.get("by") == "passage" and self.settings.get("longest") is not None:
+            raise ValueError("settings: longest splits sentences, so it cannot be used with by: passage")
+        return self
+
 
 class VocabularySettings(Section):
     """`keep` the encoder's own, `trim` it to the tokens of the training text, take the tokens of a `file` and then trim, or `train` a new WordPiece vocabulary of at most `size` tokens on that text.
