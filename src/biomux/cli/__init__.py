@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        streams.abandon_stdout()
+        streams.abandon(sys.stdout)
         return 141
     except (KeyboardInterrupt, typer.Abort):
         if debug:
@@ -185,7 +185,7 @@ def _tell(error: Exception) -> int:
     if isinstance(error, OSError):
         where = str(error.filename) if error.filename else None
         if where == streams.STDOUT:
-            streams.abandon_stdout()
+            streams.abandon(sys.stdout)
         usage = UsageError(
             "BX002",
             str(error.strerror or error),
@@ -220,7 +220,8 @@ def _say(message: str, code: int) -> int:
     try:
         print(message, file=sys.stderr, flush=True)
     except OSError:
-        streams.abandon_stdout()
+        streams.abandon(sys.stdout)
+        streams.abandon(sys.stderr)
     return code
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
+
+from biomux.cli.ui import streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -192,5 +194,7 @@ def note(message: str) -> None:
 
 def say(line: str) -> None:
     """Write a line to stderr. If that fails, nobody can be told, and the work continues."""
-    with suppress(OSError):
+    try:
         print(line, file=sys.stderr, flush=True)
+    except OSError:
+        streams.abandon(sys.stderr)

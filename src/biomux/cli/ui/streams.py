@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,10 +53,10 @@ def name_stdout() -> None:
     )
 
 
-def abandon_stdout() -> None:
-    """Point stdout at nothing, so that Python's own last flush does not complain."""
+def abandon(stream: TextIO) -> None:
+    """Point a stream that cannot be written at nothing, so that Python's own last flush does not fail."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError):
         return
 
