@@ -486,6 +486,8 @@ ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
         "BX513",
         in_json("heads.json", put("heads", 0, "thresholds", value={"Chemical": "0"})),
     ),
+    "a factor that is not above zero": ("BX515", in_json("types.json", put("gene", "outside", value=0))),
+    "a factor that is no number": ("BX515", in_json("types.json", put("gene", "outside", value="1e9"))),
     "a level beyond all": ("BX515", in_json("types.json", put("gene", "level", value=10))),
     "a level that is no number": ("BX515", in_json("types.json", put("gene", "level", value=True))),
     "windows beyond the encoder": ("BX514", in_json("heads.json", put("limit", value=511))),

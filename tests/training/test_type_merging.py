@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+import stub
 
 from biomux.document import Document, Span
+from biomux.engine.entity_types import Merge, parse
 from biomux.errors import RecipeError
+from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.tagging import Tagging
 from biomux.training import type_merging
 
@@ -64,3 +68,50 @@ def test_every_candidate_is_measured_on_every_corpus() -> None:
 def test_a_source_that_no_head_has_is_told_with_its_place() -> None:
     with pytest.raises(RecipeError, match=r"BX305: types → gene: unknown source 'one/Gen'"):
         type_merging._sources("gene", ["one/Gen"], [Tagging("one", ("Gene",))])
+
+
+def test_the_average_wins_where_heads_draw_boundaries_differently() -> None:
+    answer = said(one=["aspirin and MDM2"], two=["MDM2"])
+    mean = Merge("gene", SOURCES, "mean", outside=0.7)
+    averaged = replace(gold("gene", "MDM2", "TP53").spans[0], head=mean.used[0][0], score=0.8)
+    answer = replace(answer, spans=(*answer.spans, averaged, *(replace(averaged, start=0, end=4),)))
+    development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
+    chosen = type_merging.choose("gene", SOURCES, development, means=[mean])
+    assert chosen.merge.rule == "mean"
+    assert chosen.mean("mean, outside 0.7") == 1.0
+    entry = type_merging.to_json({"gene": chosen})["gene"]
+    assert (entry["rule"], entry["outside"]) == ("mean", 0.7)
+    assert parse({"gene": entry}, SOURCES)["gene"] == chosen.merge
+
+
+def test_averages_are_tried_of_several_plain_heads_only() -> None:
+    one, two = Tagging("one", ("Gene",)), Tagging("two", ("protein",))
+    tried = type_merging._means("gene", SOURCES, (one, two))
+    assert [rule.outside for rule in tried] == list(type_merging.OUTSIDE)
+    assert not list(type_merging._means("gene", SOURCES[:1], (one, two)))
+    assert not list(type_merging._means("gene", SOURCES, (one, Chained("two", ("protein",)))))
+    assert not list(type_merging._means("gene", SOURCES, (one, replace(two, longest=30))))
+
+
+def test_all_candidates_are_measured_in_one_pass_over_the_documents() -> None:
+    model = replace(stub.annotator(), tasks=(stub.TASK, replace(stub.TASK, name="again")))
+    session = model.session
+    model = replace(model, session=_Twice(session))
+    document = Document("1", "Aspirin and fever.", spans=(Span(0, 7, "Chemical"),))
+    chosen = type_merging.choose_all(
+        model, {"rule": [document], "again": [document]}, {"chemical": ["rule/Chemical", "again/Chemical"]}
+    )
+    assert set(chosen["chemical"].table) >= {"rule alone", "union", "vote:2", "mean", "mean, outside 0.5"}
+    assert chosen["chemical"].mean("mean") == 1.0
+    assert len(session.batches) == 2  # type: ignore[attr-defined]
+
+
+class _Twice:
+    """A session with two heads that say the same."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def run(self, batch: Any) -> Any:
+        said = self._session.run(batch)
+        return {**said, "again": said["rule"]}

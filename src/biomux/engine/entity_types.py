@@ -8,6 +8,8 @@ one layer:
     union      every head's mentions
     primary    those of the first head that is listed; the others are left out
     vote:k     mentions that at least k heads agree on to the character; the score is the k-th highest of theirs
+    mean       mentions in the average of what the heads say about each word (`biomux.tasks.averaged`); "outside" (1 unless given) multiplies the
+               probability of being outside of one: below 1, fewer heads have to agree
 
 Within a plain type mentions do not overlap: of two that do, `flat` (in `overlaps`) keeps the better. Mentions of different types may overlap, unless
 `one_layer` is asked to resolve them: scores of different types do not mean the same, so the types' standings decide. A type's "level" (0 unless given) says
@@ -23,20 +25,25 @@ from typing import TYPE_CHECKING, Any
 from biomux.document import Span
 from biomux.engine.overlaps import DIGITS, Curve, flat, in_order, rank
 from biomux.errors import BundleError, UsageError
+from biomux.tasks.averaged import of_heads
+from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from biomux.tasks.averaged import Averaged
+    from biomux.tasks.task import SpanTask
 
 Source = tuple[str, str]
 """A head, and a type of that head."""
 
 HIGHEST_LEVEL = 9
+LARGEST_OUTSIDE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """How one plain type is made of heads' types. `least` is the k of "vote:k", 1 otherwise.
+    """How one plain type is made of heads' types. `least` is the k of "vote:k", 1 otherwise; `outside` belongs to "mean".
 
     `threshold` is that of calls which give none; None keeps the type out of them. `level` is the type's in one layer.
     """
@@ -48,10 +55,13 @@ class Merge:
     threshold: float | None = 0.0
     curve: Curve = ()
     level: int = 0
+    outside: float = 1.0
 
     @property
     def used(self) -> tuple[Source, ...]:
-        """The sources that the rule looks at."""
+        """The sources that the rule looks at; of "mean" the one tagger that averages them."""
+        if self.rule == "mean":
+            return ((f"mean:{self.type}:{self.outside:g}", self.type),)
         if self.rule != "primary":
             return self.sources
         return tuple(source for source in self.sources if source[0] == self.sources[0][0])
@@ -60,6 +70,18 @@ class Merge:
     def heads(self) -> tuple[str, ...]:
         """The heads that the rule looks at, each once."""
         return tuple(dict.fromkeys(head for head, _ in self.used))
+
+
+def averaged(rule: Merge, tasks: Iterable[SpanTask]) -> Averaged:
+    """The tagger of a rule "mean". Refused if the heads cannot be averaged: some read other parts of the text, or have learned transitions."""
+    by_name = {task.name: task for task in tasks}
+    heads = [(by_name[head], type_) for head, type_ in rule.sources]
+    taggers = tuple((task, type_) for task, type_ in heads if type(task) is Tagging)
+    if len(taggers) < len(heads) or len({(task.longest, task.by) for task, _ in taggers}) > 1:
+        raise _wrong(
+            f"type {rule.type!r} averages heads that cannot be averaged: they must be plain taggers that read the same parts"
+        )
+    return of_heads(rule.used[0][0], rule.type, taggers, outside=rule.outside)
 
 
 def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]:
@@ -159,8 +181,8 @@ def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
     least = 1
     if isinstance(rule, str) and rule.startswith("vote:") and rule[5:].isdecimal():
         least = int(rule[5:])
-    elif rule not in ("union", "primary"):
-        raise _wrong(f"type {name!r} has the rule {rule!r}, which is none of union, primary, vote:k")
+    elif rule not in ("union", "primary", "mean"):
+        raise _wrong(f"type {name!r} has the rule {rule!r}, which is none of union, primary, vote:k, mean")
     if not 1 <= least <= len({head for head, _ in sources}):
         raise _wrong(f"type {name!r} wants {least} heads to agree and has {len({head for head, _ in sources})}")
     threshold = entry.get("threshold", 0.0)
@@ -169,8 +191,12 @@ def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
     level = entry.get("level", 0)
     if type(level) is not int or not 0 <= level <= HIGHEST_LEVEL:
         raise _wrong(f"the level of type {name!r} is not a whole number from 0 to {HIGHEST_LEVEL}")
+    outside = entry.get("outside", 1.0)
+    if isinstance(outside, bool) or not isinstance(outside, int | float) or not 0 < outside <= LARGEST_OUTSIDE:
+        raise _wrong(f"'outside' of type {name!r} is not a number above 0, at most {LARGEST_OUTSIDE}")
     curve = curve_of(entry.get("calibration", []), f"type {name!r}")
-    return Merge(name, tuple(sources), str(rule), least, None if threshold is None else float(threshold), curve, level)
+    limit = None if threshold is None else float(threshold)
+    return Merge(name, tuple(sources), str(rule), least, limit, curve, level, float(outside))
 
 
 def _wrong(message: str) -> BundleError:

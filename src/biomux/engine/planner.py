@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from biomux.engine import parallel
 from biomux.engine.packing import pack
+from biomux.tasks.averaged import Averaged
+from biomux.tasks.softmax import softmax
 from biomux.tasks.task import finds_spans
 
 if TYPE_CHECKING:
@@ -118,7 +121,7 @@ class SessionReader:
                 if not request.inputs and not finds_spans(task):
                     yield request, task, (), ()
         yield from self._from_before(asked, users, waiting)
-        heads = frozenset(task.name for request in asked for task in request.tasks) | self.later
+        heads = frozenset(name for request in asked for task in request.tasks for name in _read_by(task)) | self.later
         batches = pack(rows, specials=self.specials, budget=self.budget, heads=heads)
         with closing(parallel.run(self.session, batches)) as answered:
             for batch, outputs in answered:
@@ -173,6 +176,7 @@ class SessionReader:
             for number, place in users.of_row[member]:
                 by_group.setdefault(id(asked[number].tasks), []).append((row, number, place))
         ends = np.cumsum(batch.words)
+        probabilities = cache(lambda head: softmax(outputs[head], self.temperatures.get(head, 1.0)))
         for members in by_group.values():
             for task in asked[members[0][1]].tasks:
                 if task.unit == "pair":
@@ -180,7 +184,10 @@ class SessionReader:
                     placed = [(number, place, begins[row]) for row, number, place in members]
                     yield from self._pairs(outputs, placed, asked, waiting, task)
                     continue
-                logits = self._tempered(outputs[task.name], task)
+                if isinstance(task, Averaged):
+                    logits = task.averaged(probabilities)
+                else:
+                    logits = self._tempered(outputs[task.name], task)
                 if finds_spans(task):
                     yield from self._spans(task, logits, batch, members, asked, waiting)
                     continue
@@ -311,6 +318,11 @@ def split(logits: Floats, unit: Unit, batch: Batch) -> list[Floats]:
     if unit == "window":
         sizes = np.ones(len(batch.ids), dtype=np.int64)
     return np.split(logits, np.cumsum(sizes)[:-1])
+
+
+def _read_by(task: Task) -> tuple[str, ...]:
+    """The heads whose outputs a task is made of."""
+    return task.heads if isinstance(task, Averaged) else (task.name,)
 
 
 def characters(read: ModelInput) -> int:

@@ -153,7 +153,8 @@ def resolved(
             if (name in types if types is not None else everything or rule.threshold is not None or name in asked)
         )
         used = {head for rule in rules for head in rule.heads}
-        read = tuple(task for task in tasks if task.name in used)
+        averages = (plain.averaged(rule, tasks) for rule in rules if rule.rule == "mean")
+        read = (*(task for task in tasks if task.name in used), *averages)
         type_thresholds = {rule.type: rule.threshold or 0.0 for rule in rules}
         points = {rule.type: rule.curve for rule in rules}
         names = frozenset(type_thresholds)

@@ -1,6 +1,6 @@
 """Which rule merges several heads into a plain type: measured on development data, not guessed.
 
-Every possible rule (each head alone, the union, agreement of two, of three …) is scored on the development part of every corpus that
+Every possible rule (each head alone, the union, agreement of two, of three …, the average) is scored on the development part of every corpus that
 annotates the type. The rule with the best mean strict F1 over those corpora wins, with equal weight for each corpus; on a tie, the simpler one.
 What a head finds in the text of other corpora counts too: a rule that is good only on its own corpus does not win.
 """
@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine.entity_types import Merge, Source, merge
+from biomux.engine.entity_types import Merge, Source, averaged, merge
 from biomux.errors import RecipeError
 from biomux.scoring.spans import score
+from biomux.tasks.tagging import Tagging
 from biomux.training import calibrate
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from biomux.document import Document
     from biomux.engine.annotator import Annotator
     from biomux.tasks.task import SpanTask
+
+OUTSIDE = (1.0, 0.7, 0.5)
+"""What the probability of being outside is multiplied by in the averages that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,15 @@ class Chosen:
 
 
 def choose(
-    name: str, sources: Sequence[Source], development: Mapping[str, Sequence[tuple[Document, Document]]]
+    name: str,
+    sources: Sequence[Source],
+    development: Mapping[str, Sequence[tuple[Document, Document]]],
+    *,
+    means: Sequence[Merge] = (),
 ) -> Chosen:
-    """The best rule for a plain type. `development` has, for each head, pairs of gold documents and the same documents as all heads annotate them."""
+    """The best rule for a plain type. `development` has, for each head, pairs of gold documents and the same documents as all heads, and the averages `means`, annotate them."""
     table: dict[str, dict[str, tuple[float, float]]] = {}
-    rules = {_label(rule): rule for rule in _candidates(name, sources)}
+    rules = {_label(rule): rule for rule in (*_candidates(name, sources), *means)}
     for label, rule in rules.items():
         table[label] = {}
         for head in dict.fromkeys(head for head, _ in sources):
@@ -69,11 +77,20 @@ def choose_all(
     """The best rule and threshold for each plain type of a recipe (type → sources such as "bc5cdr/Chemical"), from each head's development documents."""
     sources = {name: _sources(name, written, annotator.tasks) for name, written in types.items()}
     development: dict[str, list[tuple[Document, Document]]] = {}
+    averages = [
+        averaged(rule, annotator.tasks)
+        for name, type_sources in sources.items()
+        for rule in _means(name, type_sources, annotator.tasks)
+    ]
+    reader = replace(annotator, tasks=(*annotator.tasks, *averages))
     for head in {head for type_sources in sources.values() for head, _ in type_sources}:
         gold = documents.get(head, ())
         bare = (replace(document, spans=(), relations=()) for document in gold)
-        development[head] = list(zip(gold, annotator.annotate(bare, heads=annotator.heads, threshold=0), strict=True))
-    chosen = {name: choose(name, type_sources, development) for name, type_sources in sources.items()}
+        development[head] = list(zip(gold, reader.annotate(bare, heads=reader.heads, threshold=0), strict=True))
+    chosen = {
+        name: choose(name, type_sources, development, means=tuple(_means(name, type_sources, annotator.tasks)))
+        for name, type_sources in sources.items()
+    }
     for name, level in (levels or {}).items():
         if name in chosen:
             chosen[name] = replace(chosen[name], merge=replace(chosen[name].merge, level=level))
@@ -101,6 +118,7 @@ def to_json(chosen: Mapping[str, Chosen]) -> dict[str, Any]:
             "rule": choice.merge.rule,
             "threshold": choice.merge.threshold,
             "calibration": [list(point) for point in choice.merge.curve],
+            **({"outside": choice.merge.outside} if choice.merge.outside != 1 else {}),
             **({"level": choice.merge.level} if choice.merge.level else {}),
         }
         for name, choice in chosen.items()
@@ -119,7 +137,18 @@ def _candidates(name: str, sources: Sequence[Source]) -> Iterator[Merge]:
         yield Merge(name, tuple(sources), f"vote:{least}", least)
 
 
+def _means(name: str, sources: Sequence[Source], tasks: Sequence[SpanTask]) -> Iterator[Merge]:
+    """Averages of the heads, if there are several and they can be averaged."""
+    heads = {head for head, _ in sources}
+    averaging = {(task.longest, task.by) if type(task) is Tagging else None for task in tasks if task.name in heads}
+    if len(heads) > 1 and len(averaging) == 1 and None not in averaging:
+        for outside in OUTSIDE:
+            yield Merge(name, tuple(sources), "mean", outside=outside)
+
+
 def _label(rule: Merge) -> str:
+    if rule.rule == "mean":
+        return "mean" if rule.outside == 1 else f"mean, outside {rule.outside:g}"
     return f"{rule.sources[0][0]} alone" if rule.rule == "primary" else rule.rule
 
 

@@ -259,12 +259,18 @@ def plain_types(content: bytes, tasks: Sequence[SpanTask], *, where: str = "type
             entry.text("rule", longest=16)
         if "threshold" in entry.values:
             entry.number_or_none("threshold", low=0, high=1)
+        if "outside" in entry.values:
+            entry.number("outside", low=0, high=entity_types.LARGEST_OUTSIDE)
         if "level" in entry.values:
             entry.whole("level", low=0, high=entity_types.HIGHEST_LEVEL)
         if "calibration" in entry.values:
             _curve(entry.several("calibration", most=MOST_THRESHOLDS), entry.where)
         entry.end()
-    return entity_types.parse(whole.values, [(task.name, type_) for task in tasks for type_ in task.types])
+    merges = entity_types.parse(whole.values, [(task.name, type_) for task in tasks for type_ in task.types])
+    for rule in merges.values():
+        if rule.rule == "mean":
+            entity_types.averaged(rule, tasks)
+    return merges
 
 
 def calibration(
