@@ -88,7 +88,8 @@ class OnRay:
                         unit = pending.pop(ref)
                         yield unit, self._result(ray, ref, unit)
             finally:
-                for ref in pending:
+                # Our own cluster ends with all its tasks; to cancel them too makes Ray abort now and then, if one ends in that moment.
+                for ref in () if ours else pending:
                     with suppress(Exception):
                         ray.cancel(ref, force=True)
 
