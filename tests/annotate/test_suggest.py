@@ -55,6 +55,12 @@ def test_a_document_without_words_is_not_suggested() -> None:
     assert sorted(suggestion.document.id for suggestion in found) == ["d0", "d1"]
 
 
+def test_documents_without_words_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    formats.write([Document("blank", " \n "), *documents(2)], tmp_path / "in.jsonl")
+    assert command(["suggest", str(tmp_path / "in.jsonl"), "-n", "3", "--model", str(BUNDLE)]) == 0
+    assert "left out: 1 document without words" in capsys.readouterr().err
+
+
 def test_the_same_text_is_suggested_once() -> None:
     twice = [*documents(4), *(Document(f"again {one.id}", one.text) for one in documents(4))]
     found = suggest(biomux.load(BUNDLE), twice, number=8)

@@ -143,6 +143,12 @@ def test_what_is_no_factor_is_refused(outside: object) -> None:
     assert parse({"disease": {**entry, "outside": 0.7}}, SOURCES)["disease"].outside == 0.7
 
 
+def test_a_factor_without_an_average_is_refused() -> None:
+    entry = {"sources": [list(source) for source in SOURCES], "rule": "union", "outside": 0.5}
+    with pytest.raises(BundleError, match="belongs to the rule mean"):
+        parse({"disease": entry}, SOURCES)
+
+
 def test_names_are_consistent_with_the_average_too() -> None:
     model = replace(stub.annotator(), merges={"ill": Merge("ill", (("rule", "Disease"),), "mean")})
     assert found(model, "Fever. Later fever.") == [("Fever", "ill", "mean:ill:1"), ("fever", "ill", "mean:ill:1")]

@@ -74,16 +74,21 @@ def command(
     annotator = biomux.load(model)
     doubting = heads_of_types(annotator, names(types) or ()) if types else names(heads)
     known = {squeezed(document.text) for place in without or () for document in formats.read(place)}
+    blank = 0
     with progress("reading") as bar:
 
         def documents() -> Iterator[Document]:
+            nonlocal blank
             for place in files:
                 for document in formats.read(place, format=from_):
                     bar.advance(1)
+                    blank += not document.text.strip()
                     if squeezed(document.text) not in known:
                         yield replace(document, spans=(), relations=())
 
         suggestions = suggest(annotator, documents(), number=number, heads=doubting)
+    if blank:
+        note(f"left out: {blank:,} {'document' if blank == 1 else 'documents'} without words")
     rows = [
         (suggestion.document.id, round(suggestion.unsure, 4), ", ".join(suggestion.words)) for suggestion in suggestions
     ]

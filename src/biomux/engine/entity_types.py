@@ -194,6 +194,8 @@ def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
     outside = entry.get("outside", 1.0)
     if isinstance(outside, bool) or not isinstance(outside, int | float) or not 0 < outside <= LARGEST_OUTSIDE:
         raise _wrong(f"'outside' of type {name!r} is not a number above 0, at most {LARGEST_OUTSIDE}")
+    if "outside" in entry and rule != "mean":
+        raise _wrong(f"'outside' of type {name!r} belongs to the rule mean, and its rule is {rule!r}")
     curve = curve_of(entry.get("calibration", []), f"type {name!r}")
     limit = None if threshold is None else float(threshold)
     return Merge(name, tuple(sources), str(rule), least, limit, curve, level, float(outside))
