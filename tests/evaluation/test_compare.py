@@ -166,6 +166,14 @@ def test_labels_and_answers_are_compared_too(folder: Callable[..., str]) -> None
     assert compare_systems(systems, metric="strict").tests[0].found.difference == pytest.approx(0.7)
 
 
+def test_scores_of_a_run_of_a_study_are_refused_with_a_way_out(tmp_path: Path) -> None:
+    (tmp_path / "scores.json").write_text(json.dumps({"format": "biomux-member-scores", "version": 1, "tasks": {}}))
+    with pytest.raises(
+        ScoreError, match=r"BX704: .*: these are the scores of one run of a study; the study's own report"
+    ):
+        score_folder.read(tmp_path)
+
+
 def test_runs_bring_their_development_scores(tmp_path: Path) -> None:
     for name, f1 in (("one", 0.8), ("two", 0.7)):
         (tmp_path / name).mkdir()

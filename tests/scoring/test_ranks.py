@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from biomux.errors import ScoreError, UsageError
-from biomux.scoring.ranks import critical_difference, rank_systems
+from biomux.scoring.ranks import Ranking, critical_difference, rank_systems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,3 +91,9 @@ def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
     with pytest.raises(UsageError, match=r"BX003: scikit-posthocs is not installed; pip install 'biomux\[report\]'"):
         rank_systems(table(1, ties=False), SYSTEMS)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_a_ranking_comes_back_from_json(ties: bool) -> None:
+    result = rank_systems(table(5, ties=ties), SYSTEMS)
+    assert Ranking.from_json(json.loads(json.dumps(result.to_json()))) == result

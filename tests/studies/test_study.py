@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +79,46 @@ def test_nothing_else_is_an_alarm(systems: Any) -> None:
     content = findings.report(found(*systems))
     assert content["alarms"] == []
     assert "Negative transfer" not in markdown(study_page.page(content))
+
+
+def ranked(tasks: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+    """The report of a study without rows: task → system → the values of its seeds."""
+    study = found(*((name, 1, 1) for name in dict.fromkeys(name for systems in tasks.values() for name in systems)))
+    members = tuple(
+        findings.ScoredMember(task, system, "", seed, value, {}, "f1", task, 60, "0" * 64, None)
+        for task, systems in tasks.items()
+        for system, values in systems.items()
+        for seed, value in enumerate(values, start=1)
+    )
+    return findings.report(findings.Found(study.folder, study.manifest, members))
+
+
+def test_three_systems_on_several_tasks_are_ranked_by_their_means() -> None:
+    content = ranked({task: {"low": [0.1, 0.5], "high": [0.6], "middle": [0.5, 0.5]} for task in "abcdef"})
+    (ranks,) = content["ranks"]
+    assert ranks["average_ranks"] == {"low": 3.0, "high": 1.0, "middle": 2.0}
+    assert (ranks["corpora"], ranks["friedman"]["statistic"]) == (6, 12.0)
+    page = markdown(study_page.page(content))
+    assert "## Ranks over tasks" in page
+    assert "Friedman: chi2 = 12.00, p = 0.0025, 3 systems, 6 corpora." in page
+    assert page.index("| high | 1.000 |") < page.index("| middle | 2.000 |") < page.index("| low | 3.000 |")
+    assert "split:devel|values:means over seeds|systems:3|corpora:6|alpha:0.05" in page
+
+
+def test_tasks_that_a_system_lacks_are_not_ranked_and_too_few_are_none() -> None:
+    three = {"low": [0.1], "high": [0.6], "middle": [0.5]}
+    (ranks,) = ranked({"a": three, "b": three, "c": {"low": [0.9]}})["ranks"]
+    assert ranks["corpora"] == 2
+    assert ranked({"a": three})["ranks"] == []
+    assert ranked({task: {"low": [0.1], "high": [0.6]} for task in "ab"})["ranks"] == []
+    assert "Ranks" not in markdown(study_page.page(ranked({"a": three})))
+
+
+def test_without_the_extra_the_report_says_that_ranks_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
+    three = {"low": [0.1], "high": [0.6], "middle": [0.5]}
+    content = ranked({"a": three, "b": three})
+    assert content["ranks"] == []
+    assert content["remarks"] == [
+        "the systems are not ranked: scikit-posthocs is not installed (pip install 'biomux[report]')"
+    ]

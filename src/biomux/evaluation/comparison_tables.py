@@ -76,11 +76,9 @@ def difference_line(result: ComparisonResult) -> str:
     )
 
 
-def rank_line(result: ComparisonResult, ranking: Ranking) -> str:
+def rank_line(signature: str, ranking: Ranking) -> str:
     """The line under the tables of ranks and of pairs."""
-    return _line(
-        result.signature, f"systems:{len(ranking.systems)}", f"corpora:{ranking.corpora}", f"alpha:{ranking.alpha:g}"
-    )
+    return _line(signature, f"systems:{len(ranking.systems)}", f"corpora:{ranking.corpora}", f"alpha:{ranking.alpha:g}")
 
 
 def _line(*parts: str) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from biomux.document import Document
 
 FORMAT = "biomux-scores"
+MEMBER_FORMAT = "biomux-member-scores"
+"""The scores of one run of a study."""
 VERSION = 1
 
 
@@ -87,6 +89,13 @@ def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
                 raise _unreadable(path, f"its version is {content.get('version')!r}, but this Biomux reads {VERSION}")
             return ScoreFolder(
                 system or content["system"], {column["name"]: column for column in content["columns"]}, folder
+            )
+        if content.get("format") == MEMBER_FORMAT:
+            raise ScoreError(
+                "BX704",
+                "these are the scores of one run of a study",
+                where=str(folder),
+                hint="the study's own report compares its runs; to compare one with other systems, score it by `biomux evaluate -o`",
             )
         columns = {name: _development(name, scores) for name, scores in content["tasks"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from biomux.evaluation.score_folder import ScoreFolder
     from biomux.report.blocks import Block
     from biomux.report.charts import Point
+    from biomux.scoring.ranks import Ranking
 
 METRIC_NAMES = {
     "f1-strict": "strict F1",
@@ -434,27 +435,32 @@ def comparison(
                 open=len(result.tests) < 20,
             )
         )
-    if ranking := result.ranking:
-        from biomux.report.rank_diagram import rank_diagram
-
-        friedman = f"Friedman: chi2 = {ranking.statistic:.2f}, p = {ranking.p:.2g}, {len(ranking.systems)} systems, {ranking.corpora} corpora."
-        if not ranking.significant:
-            friedman += " No difference between the systems is shown: the rest of this section means nothing."
-        order = sorted(ranking.average_ranks.items(), key=lambda item: item[1])
-        alt = "Average ranks: " + ", ".join(f"{name} {rank:.2f}" for name, rank in order)
-        blocks += [
-            Prose(friedman),
-            Picture(f"{anchor}-ranks", rank_diagram(ranking, title="Average ranks"), alt, wide=True),
-            Fold(
-                "Ranks and pairs",
-                (
-                    grid("Average ranks", rank_table(ranking), below=rank_line(result, ranking)),
-                    grid("Pairs", pair_table(ranking), below=rank_line(result, ranking)),
-                ),
-            ),
-        ]
+    if result.ranking:
+        blocks += rank_blocks(result.ranking, anchor, rank_line(result.signature, result.ranking))
     blocks += [Prose(line + ".", note=True) for line in result.remarks]
     return PageSection(title, anchor, tuple(blocks))
+
+
+def rank_blocks(ranking: Ranking, anchor: str, below: str) -> list[Block]:
+    """Friedman's test, the picture of average ranks, and the pairs."""
+    from biomux.report.rank_diagram import rank_diagram
+
+    friedman = f"Friedman: chi2 = {ranking.statistic:.2f}, p = {ranking.p:.2g}, {len(ranking.systems)} systems, {ranking.corpora} corpora."
+    if not ranking.significant:
+        friedman += " No difference between the systems is shown: the rest of this section means nothing."
+    order = sorted(ranking.average_ranks.items(), key=lambda item: item[1])
+    alt = "Average ranks: " + ", ".join(f"{name} {rank:.2f}" for name, rank in order)
+    return [
+        Prose(friedman),
+        Picture(f"{anchor}-ranks", rank_diagram(ranking, title="Average ranks"), alt, wide=True),
+        Fold(
+            "Ranks and pairs",
+            (
+                grid("Average ranks", rank_table(ranking), below=below),
+                grid("Pairs", pair_table(ranking), below=below),
+            ),
+        ),
+    ]
 
 
 def _many(number: int, singular: str, plural: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from biomux.evaluation.comparison_tables import p_value
+from biomux.evaluation.comparison_tables import p_value, rank_line
 from biomux.evaluation.published import SUMMARIES, published
 from biomux.evaluation.score_tables import percent
 from biomux.report import curves
 from biomux.report.blocks import Grid, Notice, Page, PageSection, Picture, Prose
+from biomux.report.score_sections import rank_blocks
+from biomux.scoring.ranks import Ranking
 from biomux.studies.findings import systems_of
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def page(found: Mapping[str, Any]) -> Page:
     sections = [section(found, task) for task in tasks]
     alarms = tuple(Notice(f"{alarm}.") for alarm in found.get("alarms", ()))
     first = [PageSection("Negative transfer", "alarms", alarms)] if alarms else []
-    return Page(found["name"], found["about"], (*first, *sections, *last_sections(found)), foot(found))
+    return Page(found["name"], found["about"], (*first, *sections, *ranks(found), *last_sections(found)), foot(found))
 
 
 def section(found: Mapping[str, Any], task: str) -> PageSection:
@@ -60,6 +62,18 @@ def section(found: Mapping[str, Any], task: str) -> PageSection:
             )
         )
     return PageSection(task, f"task-{_plain(task)}", tuple(blocks))
+
+
+def ranks(found: Mapping[str, Any]) -> list[PageSection]:
+    """The systems ranked over tasks, at each point; none if there are too few."""
+    sections = []
+    for ranked in found.get("ranks", ()):
+        ranking = Ranking.from_json(ranked)
+        title = f"Ranks over tasks, {ranked['point']}" if ranked["point"] else "Ranks over tasks"
+        below = rank_line(f"biomux:{found['biomux']}|split:{found['split']}|values:means over seeds", ranking)
+        anchor = _plain(title.lower())
+        sections.append(PageSection(title, anchor, tuple(rank_blocks(ranking, anchor, below))))
+    return sections
 
 
 def drawn(values: Mapping[str, Mapping[str, Sequence[float]]], axis: str, title: str) -> str:

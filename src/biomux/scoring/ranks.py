@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,26 @@ class Ranking:
             "critical_difference": self.critical_difference,
             "alpha": self.alpha,
         }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Ranking:
+        """What `to_json` wrote."""
+
+        def pairs(listed: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+            return {names: one["p"] for one in listed for names in permutations((one["first"], one["second"]))}
+
+        return cls(
+            tuple(content["systems"]),
+            content["corpora"],
+            dict(content["average_ranks"]),
+            content["friedman"]["statistic"],
+            content["friedman"]["p"],
+            pairs(content["conover"]),
+            pairs(content["nemenyi"]),
+            content["correction"],
+            content["critical_difference"],
+            content["alpha"],
+        )
 
 
 def rank_systems(

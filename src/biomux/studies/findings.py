@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from biomux.errors import ScoreError
+from biomux.errors import ScoreError, UsageError
 from biomux.evaluation.compare import spread
 from biomux.evaluation.comparison_tables import p_value
 from biomux.scoring.document_rows import DocumentRows, compare_rows, read_rows
@@ -123,6 +123,11 @@ def report(found: Found) -> dict[str, Any]:
     tests = [
         {**labels, **tested(comparison), "p_holm": p} for (labels, comparison), p in zip(pairs, corrected, strict=True)
     ]
+    ranks: list[dict[str, Any]] = []
+    try:
+        ranks = _ranks(values, points, found.manifest["alpha"])
+    except UsageError as error:
+        remarks.append(f"the systems are not ranked: {error.message} ({error.hint})")
     return {
         **head(found),
         "axes": _axes(found),
@@ -130,9 +135,29 @@ def report(found: Found) -> dict[str, Any]:
         "points": points,
         "values": values,
         "tests": tests,
+        "ranks": ranks,
         "alarms": [alarm for row in tests if (alarm := _alarm(found, row))],
-        "remarks": remarks,
+        "remarks": list(dict.fromkeys(remarks)),
     }
+
+
+def _ranks(values: Sequence[Mapping[str, Any]], points: Sequence[str], alpha: float) -> list[dict[str, Any]]:
+    """At each point the systems ranked by their means, over the tasks that all of them have. None for fewer than three systems or two tasks."""
+    from biomux.scoring.ranks import rank_systems
+
+    ranked = []
+    for point in points:
+        means: dict[str, dict[str, float]] = {}
+        for value in values:
+            if value["point"] == point:
+                means.setdefault(value["task"], {})[value["system"]] = value["mean"]
+        systems = list(dict.fromkeys(system for by_system in means.values() for system in by_system))
+        table = [
+            [by_system[name] for name in systems] for by_system in means.values() if len(by_system) == len(systems)
+        ]
+        if len(systems) > 2 and len(table) > 1:
+            ranked.append({"point": point, **rank_systems(table, systems, alpha=alpha).to_json()})
+    return ranked
 
 
 def _alarm(study: Found, test: Mapping[str, Any]) -> str | None:

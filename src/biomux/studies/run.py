@@ -22,6 +22,7 @@ from biomux import __version__, formats
 from biomux.corpora import corpus as corpora
 from biomux.engine import machine
 from biomux.errors import BiomuxError, TrainingError
+from biomux.evaluation.score_folder import MEMBER_FORMAT
 from biomux.formats import folder_target, jsonl, target
 from biomux.recipes.run_folder import JOURNAL, WEIGHTS, RunFolder, read_journal
 from biomux.scoring.signature import Checksum
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     Listen = Callable[[dict[str, Any]], None]
 
 FORMAT = "biomux-study"
-SCORES = "biomux-member-scores"
 VERSION = 1
 
 
@@ -216,7 +216,7 @@ def score_run(member: Member, folder: Path, *, scoring: Scoring, directory: Path
             if scores.rows is not None:
                 (score_folder / f"{name}.rows.json").write_text(json.dumps(scores.rows.to_json()), encoding="utf-8")
         content = {
-            "format": SCORES,
+            "format": MEMBER_FORMAT,
             "version": VERSION,
             "biomux": __version__,
             "split": scoring.split,
