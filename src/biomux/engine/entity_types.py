@@ -19,7 +19,7 @@ right on development data and is given out only if it is asked for. All function
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Span
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 Source = tuple[str, str]
 """A head, and a type of that head."""
 
+MEAN = "mean"
+"""A rule, and in answers the head of what it finds."""
 HIGHEST_LEVEL = 9
 LARGEST_OUTSIDE = 100
 
@@ -60,7 +62,7 @@ class Merge:
     @property
     def used(self) -> tuple[Source, ...]:
         """The sources that the rule looks at; of "mean" the one tagger that averages them."""
-        if self.rule == "mean":
+        if self.rule == MEAN:
             return ((f"mean:{self.type}:{self.outside:g}", self.type),)
         if self.rule != "primary":
             return self.sources
@@ -91,7 +93,7 @@ def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]
 
 
 def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
-    """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it.
+    """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it; that of an average is "mean".
 
     >>> from biomux.document import Span
     >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
@@ -105,7 +107,8 @@ def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
     merged: list[Span] = []
     for rule in merges:
         candidates = [_copy(span, rule.type, span.score) for source in rule.used for span in by_source.get(source, ())]
-        merged += flat(_agreed(candidates, rule.least))
+        agreed = flat(_agreed(candidates, rule.least))
+        merged += [replace(span, head=MEAN) for span in agreed] if rule.rule == MEAN else agreed
     return in_order(merged)
 
 
@@ -181,7 +184,7 @@ def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
     least = 1
     if isinstance(rule, str) and rule.startswith("vote:") and rule[5:].isdecimal():
         least = int(rule[5:])
-    elif rule not in ("union", "primary", "mean"):
+    elif rule not in ("union", "primary", MEAN):
         raise _wrong(f"type {name!r} has the rule {rule!r}, which is none of union, primary, vote:k, mean")
     if not 1 <= least <= len({head for head, _ in sources}):
         raise _wrong(f"type {name!r} wants {least} heads to agree and has {len({head for head, _ in sources})}")
@@ -194,7 +197,7 @@ def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:
     outside = entry.get("outside", 1.0)
     if isinstance(outside, bool) or not isinstance(outside, int | float) or not 0 < outside <= LARGEST_OUTSIDE:
         raise _wrong(f"'outside' of type {name!r} is not a number above 0, at most {LARGEST_OUTSIDE}")
-    if "outside" in entry and rule != "mean":
+    if "outside" in entry and rule != MEAN:
         raise _wrong(f"'outside' of type {name!r} belongs to the rule mean, and its rule is {rule!r}")
     curve = curve_of(entry.get("calibration", []), f"type {name!r}")
     limit = None if threshold is None else float(threshold)

@@ -153,7 +153,7 @@ def resolved(
             if (name in types if types is not None else everything or rule.threshold is not None or name in asked)
         )
         used = {head for rule in rules for head in rule.heads}
-        averages = (plain.averaged(rule, tasks) for rule in rules if rule.rule == "mean")
+        averages = (plain.averaged(rule, tasks) for rule in rules if rule.rule == plain.MEAN)
         read = (*(task for task in tasks if task.name in used), *averages)
         type_thresholds = {rule.type: rule.threshold or 0.0 for rule in rules}
         points = {rule.type: rule.curve for rule in rules}
@@ -213,7 +213,11 @@ def _names(option: str, names: Sequence[str] | None) -> tuple[str, ...] | None:
     if isinstance(names, str):
         return (names,)
     if names is not None and not names:
-        raise UsageError("BX001", f"{option} must name at least one", hint="leave it out for all")
+        raise UsageError(
+            "BX001",
+            f"{option} must name at least one {option.removesuffix('s')}",
+            hint=f"leave it out for all {option}",
+        )
     return None if names is None else tuple(names)
 
 

@@ -268,7 +268,7 @@ def plain_types(content: bytes, tasks: Sequence[SpanTask], *, where: str = "type
         entry.end()
     merges = entity_types.parse(whole.values, [(task.name, type_) for task in tasks for type_ in task.types])
     for rule in merges.values():
-        if rule.rule == "mean":
+        if rule.rule == entity_types.MEAN:
             entity_types.averaged(rule, tasks)
     return merges
 
