@@ -25,6 +25,7 @@ from biomux.recipes.run_folder import RunFolder
 from biomux.recipes.schema import Recipe
 from biomux.training import checkpoint, loop, optimizers, run
 from biomux.training.build import build
+from biomux.training.development_scores import predict
 
 TESTS = Path(__file__).parent.parent
 
@@ -74,6 +75,32 @@ def test_a_finished_run_is_not_trained_again(finished: Path, directory: Path) ->
     progress = run.resume(finished, directory=directory)
     assert progress.done
     assert (finished / "model.safetensors").read_bytes() == before
+
+
+def test_predictions_are_those_of_the_best_weights_and_not_computed_twice(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored: list[str] = []
+
+    def counting(annotator: Any, task: Any, documents: Any) -> Any:
+        scored.append(task.name)
+        if len(scored) in (7, 8):  # as if the last weights found nothing: the best are those before
+            return [task.bare(document) for document in documents]
+        return predict(annotator, task, documents)
+
+    monkeypatch.setattr(run, "predict", counting)
+    recipe = invented.recipe(loop={"epochs": 4})
+    run.start(recipe, tmp_path, directory=directory)
+    means = [event["mean"] for event in events(tmp_path) if event["event"] == "scores"]
+    assert max(means) > means[-1]
+    assert scored == ["drugs", "genes"] * 4
+    assert json.loads((tmp_path / "scores.json").read_text())["mean"] == pytest.approx(max(means) / 100, abs=1e-4)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "predictions").iterdir()}
+    scores = (tmp_path / "scores.json").read_bytes()
+    run.resume(tmp_path, directory=directory)  # a process that has scored nothing computes them from the weights
+    assert scored == ["drugs", "genes"] * 5
+    assert kept == {path.name: path.read_bytes() for path in (tmp_path / "predictions").iterdir()}
+    assert scores == (tmp_path / "scores.json").read_bytes()
 
 
 def test_another_recipe_is_refused_and_one_that_says_the_same_otherwise_is_not(finished: Path, directory: Path) -> None:

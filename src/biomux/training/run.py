@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from biomux.tasks.task import Evaluation
     from biomux.training.model import Model
 
+    Predictions = dict[str, tuple[Evaluation, list[Document]]]
+    """Each task's scores, and the documents that they are of."""
+
 
 def start(
     recipe: Recipe,
@@ -125,10 +128,17 @@ def _run(
         }
     )
 
+    best: Predictions = {}
+
     def evaluate() -> float | None:
+        nonlocal best
         if not built.development:
             return None
-        score = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1) if processes.first else 0.0
+        score = 0.0
+        if processes.first:
+            score, predictions = _evaluate(built, folder, journal, epoch=run.progress.epoch + 1)
+            if score >= run.progress.best:  # the loop keeps these weights
+                best = predictions
         return processes.say(score)
 
     run = loop.LoopInputs(
@@ -148,7 +158,7 @@ def _run(
     )
     progress = loop.train(run)
     if processes.first:
-        _finish(built, folder)
+        _finish(built, folder, best)
     journal({"event": "end", **vars(progress)})
     return progress
 
@@ -303,18 +313,23 @@ def machine_of(model: Model, processes: Processes) -> dict[str, Any]:
     }
 
 
-def _predicted(built: Built, name: str) -> tuple[Evaluation, list[Document]]:
-    """The scores of a task on its development documents, and the documents as the model annotates them."""
-    task = next(task for task in built.tasks if task.name == name)
-    gold = built.development[name]
-    predicted = predict(built.annotator(), task, gold)
-    return task.evaluate(gold, predicted), predicted
+def _predicted(built: Built) -> Predictions:
+    """The scores of each task on its development documents, and the documents as the model annotates them."""
+    predictions = {}
+    for name, gold in built.development.items():
+        task = next(task for task in built.tasks if task.name == name)
+        predicted = predict(built.annotator(), task, gold)
+        predictions[name] = task.evaluate(gold, predicted), predicted
+    return predictions
 
 
-def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], None], *, epoch: int) -> float:
-    """The main figure of every task on its development documents, and their mean."""
+def _evaluate(
+    built: Built, folder: Path, journal: Callable[[dict[str, Any]], None], *, epoch: int
+) -> tuple[float, Predictions]:
+    """The mean over tasks of their main figures on development documents, and what these are figures of."""
     started = time.monotonic()
-    evaluations = {name: _predicted(built, name)[0] for name in built.development}
+    predictions = _predicted(built)
+    evaluations = {name: evaluation for name, (evaluation, _) in predictions.items()}
     mean = _tell_scores(folder, evaluations)
     journal(
         {
@@ -325,21 +340,21 @@ def _evaluate(built: Built, folder: Path, journal: Callable[[dict[str, Any]], No
             "seconds": round(time.monotonic() - started, 1),
         }
     )
-    return mean
+    return mean, predictions
 
 
-def _finish(built: Built, folder: Path) -> None:
-    """Score and keep the predictions of the best weights for the development documents."""
+def _finish(built: Built, folder: Path, best: Predictions) -> None:
+    """Write the scores of the best weights and their predictions for the development documents; computed again where another process had computed them."""
     if not built.development:
         return
-    built.model.load_state_dict(load_file(folder / run_folder.WEIGHTS))
-    evaluations = {}
+    if not best:
+        built.model.load_state_dict(load_file(folder / run_folder.WEIGHTS))
+        best = _predicted(built)
     (folder / "predictions").mkdir(exist_ok=True)
-    for name in built.development:
-        evaluations[name], predicted = _predicted(built, name)
+    for name, (_, predicted) in best.items():
         with target(folder / "predictions" / f"{name}.jsonl") as stream:
             stream.writelines(map(jsonl.line, predicted))
-    _tell_scores(folder, evaluations)
+    _tell_scores(folder, {name: evaluation for name, (evaluation, _) in best.items()})
 
 
 def _tell_scores(folder: Path, evaluations: dict[str, Any]) -> float:
