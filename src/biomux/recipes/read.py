@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from biomux.corpora import catalogue, view
 from biomux.errors import RecipeError, nearest
 from biomux.recipes.schema import Recipe
-from biomux.validation import mistakes
+from biomux.validation import mistakes, yaml_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def mapping(text: str, *, where: str, what: str) -> dict[str, Any]:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise RecipeError(
-            "BX301", f"not valid YAML: {' '.join(str(error).split())}", where=where, hint="check the indentation"
+            "BX301", f"not valid YAML: {yaml_mistake(error)}", where=where, hint="check the indentation"
         ) from None
     if not isinstance(raw, dict):
         raise RecipeError("BX301", what, where=where)
@@ -136,7 +136,7 @@ def parsed(setting: str) -> tuple[str, Any]:
     try:
         return path, yaml.safe_load(value)
     except yaml.YAMLError:
-        raise RecipeError("BX304", f"the value of {path!r} must be valid YAML", where="--set") from None
+        raise RecipeError("BX304", f"the value of {path!r} must be valid YAML, got {value!r}", where="--set") from None
 
 
 def put(raw: dict[str, Any], path: str, value: Any) -> None:

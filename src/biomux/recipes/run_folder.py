@@ -77,7 +77,10 @@ class RunFolder:
 
         if not self.exists:
             raise TrainingError(
-                "BX405", "not a run", where=str(self.path), hint="name a folder that `biomux train` made"
+                "BX405",
+                "not a run" if self.path.is_dir() else "no such folder",
+                where=str(self.path),
+                hint="name a folder that `biomux train` made",
             )
         return read(str(self.path / RECIPE))
 
@@ -156,13 +159,13 @@ class RunFolder:
         if (self.path / "bundle").is_dir():
             return TrainingError(
                 "BX405",
-                "this run added heads to a bundle, and there is nothing left to export",
+                "there is nothing left to export: this run added heads to a bundle",
                 where=str(self.path),
-                hint=f"the new bundle is {self.path / 'bundle'}",
+                hint=f"use the new bundle, {self.path / 'bundle'}",
             )
         return TrainingError(
             "BX405",
-            "this run has no trained model",
+            "this run has no trained model" if self.exists else "not a run" if self.path.is_dir() else "no such folder",
             where=str(self.path),
             hint="name a folder that `biomux train` made",
         )

@@ -39,7 +39,7 @@ def checked(
     wrong: list[str] = []
     for name, value in settings.items():
         if name not in validators and not open_ended:
-            wrong.append(f"{name}: unknown key, {did_you_mean(name, validators)}")
+            wrong.append(f"{name}: unknown key ({did_you_mean(name, validators)})")
             continue
         try:
             values[name] = validators[name].validate_python(value) if name in validators else value
