@@ -21,7 +21,8 @@ import biomux
 from biomux.corpora import corpus
 from biomux.corpora.seen import Unseen
 from biomux.engine.bundle import verify
-from biomux.engine.entity_types import Merge, threshold_for
+from biomux.engine.entity_types import Merge
+from biomux.engine.thresholds import for_precision
 from biomux.evaluation.evaluate import training_text
 from biomux.training import calibrate
 
@@ -72,7 +73,7 @@ def checked(given: calibrate.TypeAnswers, rule: Merge) -> str:
     said = []
     for precision in PRECISIONS:
         if rule.curve and rule.curve[-1][1] >= precision:
-            threshold = threshold_for(rule.type, rule.curve, precision)
+            threshold = for_precision(rule.type, rule.curve, precision)
             kept = [right for score, right in zip(given.scores, given.right, strict=True) if score >= threshold]
             said.append(f"asked {precision:.2f}, was {sum(kept) / max(1, len(kept)):.3f} of {len(kept)}")
     return "; ".join(said)

@@ -15,7 +15,7 @@ import onnx
 import tiny
 from onnx import helper, numpy_helper
 
-from biomux.engine.bundle import onnx_check, reader
+from biomux.engine.bundle import checksums, onnx_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,7 +157,7 @@ def remove(name: str) -> Callable[[Path], None]:
 
 def long_manifest(folder: Path) -> None:
     content = (folder / "manifest.json").read_text()
-    (folder / "manifest.json").write_text(content + " " * reader.LARGEST_MANIFEST)
+    (folder / "manifest.json").write_text(content + " " * checksums.LARGEST_MANIFEST)
 
 
 def deep(folder: Path) -> None:
@@ -419,7 +419,7 @@ def overlong_varint(content: bytes) -> bytes:
 
 ATTACKS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "no manifest": ("BX501", remove("manifest.json")),
-    "a later version": ("BX502", in_json("manifest.json", put("version", value=reader.VERSION + 1))),
+    "a later version": ("BX502", in_json("manifest.json", put("version", value=checksums.VERSION + 1))),
     "a version before the first": ("BX502", in_json("manifest.json", put("version", value=0))),
     "a later version of the table": ("BX511", in_json("heads.json", put("version", value=3))),
     "a table of both versions": ("BX511", in_json("heads.json", lambda it: it.pop("version"))),

@@ -105,6 +105,11 @@ def test_documents_may_keep_their_entities() -> None:
     assert {one.arguments[1].target for one in document.relations} == {"b", "c"}
 
 
+def test_keeping_entities_where_nothing_else_is_asked_for_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is nothing to find"):
+        list(annotator().annotate([Document("1", TEXT)], tasks=["entities"], keep_entities=True))
+
+
 def test_what_is_not_asked_for_stays_and_what_the_head_said_before_does_not() -> None:
     old = Label("long", head="topic")
     link = Relation("gold", (Argument("a", "x"), Argument("b", "x")))
@@ -176,7 +181,7 @@ def test_a_document_without_a_question_fails() -> None:
         ({"tasks": ["relation"]}, "BX001: unknown task 'relation'; did you mean 'relations'?"),
         ({"tasks": ["helper"]}, "BX001: unknown task 'helper'"),
         ({"tasks": []}, "BX001: tasks must name at least one"),
-        ({"tasks": ["classes"], "types": ["Chemical"]}, "BX001: cannot use types where no entities are found"),
+        ({"tasks": ["classes"], "types": ["Chemical"]}, "BX001: cannot use types without finding entities"),
         ({"threshold": {"treat": 0.5}}, "BX001: unknown type 'treat'; did you mean 'treats'?"),
         ({"tasks": ["entities"], "threshold": {"treats": 0.5}}, "BX001: unknown type 'treats'"),
         ({"tasks": ["classes"], "threshold": {"short": 2}}, "BX001: threshold must be a number from 0 to 1, got 2"),

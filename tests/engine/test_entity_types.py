@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from biomux.document import Span
 from biomux.engine import entity_types
 from biomux.engine.bundle import heads
-from biomux.engine.entity_types import Merge, above, merge, parse, rounded, threshold_for
+from biomux.engine.entity_types import Merge, above, merge, parse, rounded
 from biomux.engine.overlaps import Standing, flat, one_layer, probability
+from biomux.engine.thresholds import for_precision
 from biomux.errors import BundleError, UsageError
 from biomux.tasks.tagging import Tagging
 
@@ -183,12 +184,12 @@ def test_scores_have_four_digits() -> None:
 
 def test_a_precision_takes_the_lowest_threshold_that_reached_it() -> None:
     curve = ((0.3, 0.7), (0.5, 0.9), (0.8, 0.96))
-    assert threshold_for("gene", curve, 0.8) == 0.5
-    assert threshold_for("gene", curve, 0.96) == 0.8
+    assert for_precision("gene", curve, 0.8) == 0.5
+    assert for_precision("gene", curve, 0.96) == 0.8
     with pytest.raises(UsageError, match=r"cannot reach a precision of 0\.99"):
-        threshold_for("gene", curve, 0.99)
+        for_precision("gene", curve, 0.99)
     with pytest.raises(UsageError, match="cannot choose a threshold by precision"):
-        threshold_for("gene", (), 0.5)
+        for_precision("gene", (), 0.5)
 
 
 def test_a_bundles_table_is_read() -> None:

@@ -13,7 +13,7 @@ import tiny
 
 from biomux.document import Document, Question
 from biomux.engine import questions
-from biomux.engine.pairs import UNREAD
+from biomux.engine.text_pairs import UNREAD
 from biomux.errors import AnnotateError, UsageError
 from biomux.tasks.classification import Classification
 from biomux.tasks.question_answering import Answers

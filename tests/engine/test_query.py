@@ -10,7 +10,8 @@ import pytest
 import stub
 
 from biomux.document import Document
-from biomux.engine.query import Query, default_floors, resolved
+from biomux.engine.query import Query, resolved
+from biomux.engine.thresholds import default_floors
 from biomux.errors import UsageError
 
 FULL = Query(("b", "a"), ["h"], {"b": 0.7, "*": 0.5}, None, True, True, False)

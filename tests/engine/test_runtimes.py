@@ -46,5 +46,5 @@ def test_a_folder_of_the_name_is_no_openvino(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_run_has_no_runtime_to_choose(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"BX001: .*this is a run, and runs are annotated with torch, not onnxruntime"):
+    with pytest.raises(UsageError, match=r"BX001: .*this is a run, which only torch can compute, not onnxruntime"):
         biomux.load(tiny.run(tmp_path / "run"), runtime="onnxruntime")

@@ -10,7 +10,7 @@ import pytest
 from engine.test_pairs_and_questions import annotator
 from serving import Client, serving, shipped
 
-from biomux.engine.pairs import UNREAD
+from biomux.engine.text_pairs import UNREAD
 from biomux.serve.served_model import ServedModel
 
 if TYPE_CHECKING:

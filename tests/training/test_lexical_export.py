@@ -15,7 +15,7 @@ from training.words_of_ours import SENTENCES, laid_out, vectors
 
 import biomux
 from biomux.engine import questions
-from biomux.engine.bundle import onnx_check, reader, word_tables
+from biomux.engine.bundle import checksums, onnx_check, reader, word_tables
 from biomux.engine.graph_session import Place
 from biomux.engine.onnx_session import OnnxSession
 from biomux.engine.packing import Specials, pack
@@ -131,7 +131,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_a_bundle_says_what_its_run_says(trained: tuple[Path, Path]) -> None:
     folder, bundle = trained
-    files = reader.read_manifest(bundle).files
+    files = checksums.read_manifest(bundle).files
     assert {"words.onnx", "words.txt"} <= set(files)
     assert "tokenizer.json" not in files
     text = "Mice given zolmide had a fever, and ZOLMIDE2 was high."

@@ -37,10 +37,10 @@ class AnnotateSettings:
     def run(self) -> Path | None:
         """The folder of the run that is named in place of a bundle; None if it is a bundle."""
         from biomux.engine import load
-        from biomux.engine.bundle import reader
+        from biomux.engine.bundle import checksums
 
         folder = load.find(self.bundle)
-        return folder if (folder / "model.json").exists() and not (folder / reader.MANIFEST).exists() else None
+        return folder if (folder / "model.json").exists() and not (folder / checksums.MANIFEST).exists() else None
 
     def annotator(self, *, threads: int | None = None, chunk: int | None = None) -> Annotator:
         """Load the annotator."""
@@ -78,11 +78,11 @@ class AnnotateSettings:
                         digest.update(hashlib.file_digest(stream, "sha256").digest())
             return digest.hexdigest()
         from biomux.engine import load
-        from biomux.engine.bundle import reader
+        from biomux.engine.bundle import checksums
 
         folder = load.find(self.bundle)
-        reader.read_manifest(folder)
-        return hashlib.sha256((folder / reader.MANIFEST).read_bytes()).hexdigest()
+        checksums.read_manifest(folder)
+        return hashlib.sha256((folder / checksums.MANIFEST).read_bytes()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """What decides the output, as JSON values: the same settings give the same value."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.engine import coverage
-from biomux.engine.pairs import UNREAD
+from biomux.engine.text_pairs import UNREAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

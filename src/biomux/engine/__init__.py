@@ -1,8 +1,8 @@
-"""The engine: a bundle becomes an annotator, and documents become the same documents with entities. No torch.
+"""The engine: makes an annotator from a bundle, and adds entities to documents with it. No torch.
 
-`load` opens a bundle (`bundle/` reads and checks its files), `annotator` takes documents through sentences, tokens, batches (`packing`, `parallel`), a session
-(`onnx_session`, `openvino_session`) and decoding; `query` says what a call asks for, and `entity_types` merges what several heads say into the types that users know
-and decides which of two overlapping entities stays.
+`load` opens a bundle (`bundle/` reads and checks its files). `annotator` splits documents into sentences and tokens, makes batches (`packing`, `parallel`), runs them in a session
+(`onnx_session`, `openvino_session`) and decodes the result. `query` and `asked_tasks` hold what a call asks for, including thresholds. `entity_types` merges what several heads find into plain types,
+and `overlaps` decides which of two overlapping entities stays.
 
-Public: `biomux.load` and the `Tagger` that it returns, an `Annotator` for plain texts (`biomux.tagger`).
+Public are `biomux.load` and the `Tagger` that it returns, which is an `Annotator` for plain texts (`biomux.tagger`).
 """

@@ -14,8 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Document
-from biomux.engine import asked_tasks, coverage, questions
-from biomux.engine import pairs as text_pairs
+from biomux.engine import asked_tasks, coverage, questions, text_pairs
 from biomux.engine.packing import BUDGET, Specials
 from biomux.engine.planner import SessionReader, sections
 from biomux.engine.query import Query, resolved
@@ -141,21 +140,23 @@ class Annotator:
         keep_entities: bool = False,
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
-        """The documents, in order, with what the heads say in place of their spans, and the characters that were read.
+        """Return the documents, in order, with the entities that the heads find in place of their own spans, and with the ranges that were read as `coverage`.
 
-        Plain types by default (`types`: only these); `heads`: the named heads' own types, unmerged. `threshold` is one number or one for
-        each type; without it each type has the bundle's own, and 0 gives everything. `precision` takes thresholds from the bundle's calibration.
-        Types that were never right on development data are left out unless they are named, or everything is asked for. `consistent` lets the occurrences of a name within
-        a document vote (`engine.consistency`): plain types do unless everything or a precision is asked for, heads' own types only if it is True. `abbreviations` carries a long form's types to its short
-        form; `resolve` then leaves one layer over all types (`engine.overlaps.one_layer`). A document's own relations are left out with the spans that they link.
+        By default all plain types are found, or only those in `types`. With `heads`, the named heads' own types are found, unmerged.
+        `threshold` is one number, or one for each type; by default each type has the bundle's threshold, and 0 returns everything. `precision` takes thresholds from the bundle's calibration instead.
+        Types that were never right on development data are left out unless you name them or ask for everything.
 
-        `tasks` says what is found: "entities", "relations" (with the entities that they link), "classes" (of documents and sentences), "pairs", "questions", or names of heads that do not tag. By default it
-        is all that the model has and that needs no second text; entities alone if `heads` are named. Thresholds and `precision` are for relation types and classes too. With `keep_entities`
-        documents keep their own entities, and relations are those between them. A relation head that reads what taggers read is answered from the same pass of the encoder.
+        `consistent` lets the occurrences of a name within a document vote on its type (`engine.consistency`). By default they vote on plain types, unless you ask for everything or for a
+        precision; on heads' own types they vote only if it is True. `abbreviations` gives a short form the types of its long form. `resolve` then keeps one layer of entities that do not
+        overlap (`engine.overlaps.one_layer`). A document loses its own relations together with the spans that they link.
 
-        Of all types, those that were never as precise as `precision` are left out: `imprecise` names them. One that is asked for by name is an error then.
-        What cannot be asked for is raised here, before the first document. A document that fails goes to `on_error`, and the rest goes on;
-        without `on_error` it is raised.
+        `tasks` says what to find: "entities", "relations" (with the entities that they link), "classes" (of documents and sentences), "pairs", "questions", or names of heads that do not tag. By default
+        that is everything that the model has heads for and that needs no second text, or only entities if `heads` are named. Thresholds and `precision` apply to relation types and classes too. With
+        `keep_entities`, documents keep their own entities, and relations are found between those. Relation heads that read the same as the taggers use the same pass of the encoder.
+
+        If a `precision` is asked for, types that never reach it are left out (`imprecise` names them), but it is an error if you name such a type.
+        Other wrong options are errors too; all are raised by this call, before the first document is read. A document that fails is passed to `on_error`, and the others are still annotated;
+        without `on_error`, the error is raised.
         """
         _must_be_several(documents)
         query = Query(types, heads, threshold, precision, resolve, abbreviations, consistent, tasks, keep_entities)
@@ -176,12 +177,12 @@ class Annotator:
     def imprecise(
         self, precision: float, *, heads: Sequence[str] | None = None, tasks: Sequence[str] | None = None
     ) -> tuple[str, ...]:
-        """The types that no threshold makes that precise, as far as the bundle knows."""
+        """The types that reach this precision at no threshold, according to the bundle's calibration."""
         chosen = self._resolved(Query(heads=heads, precision=precision, tasks=tasks))
         return chosen.left_out + (chosen.asked.left_out if chosen.asked else ())
 
     def too_far_apart(self, query: Query) -> Callable[[Document], int] | None:
-        """A function that counts the pairs of entities in an annotated document that no relation head was asked about, since they stand too far apart.
+        """A function that counts the pairs of entities in an annotated document that are too far apart for the relation heads to be asked about.
 
         None if the query asks for no relations.
         """
@@ -206,9 +207,9 @@ class Annotator:
         heads: Sequence[str] | None = None,
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
-        """The documents, in order, with what heads say; without `heads`, all that do not tag: classes, numbers, relations between their spans, answers.
+        """Return the documents, in order, with the answers of `heads`: classes, numbers, relations between their spans, answers to their questions. By default these are all heads that do not tag.
 
-        What the documents have already stays, but for the spans where a head that finds some is named: relations are those between the mentions that a document has.
+        Documents keep what they already have, and relations are found between the mentions that a document has. Only if you name a head that finds spans do its spans replace theirs.
         Errors are as in `annotate`.
         """
         _must_be_several(documents)
@@ -232,9 +233,9 @@ class Annotator:
         threshold: float | None = None,
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> Iterator[Document]:
-        """What the heads for pairs of texts say (similarity, inference), as labels: a document for each pair, in order.
+        """Return a document for each pair of texts, in order, labelled by the heads for pairs (similarity, inference).
 
-        `heads` chooses some of them. Classes that score less than `threshold` are left out.
+        `heads` chooses some of these heads. Classes that score less than `threshold` are left out.
         """
         return text_pairs.find(self, pairs, heads=heads, threshold=threshold, on_error=on_error)
 
@@ -248,7 +249,7 @@ class Annotator:
         threshold: float | None = None,
         on_error: Callable[[Document, BiomuxError], None] | None = None,
     ) -> list[questions.FoundAnswer]:
-        """The `n` best answers to a question from all documents or texts, the best first, each with its place and the sentence around it."""
+        """Return the `n` best answers to a question in all documents or texts, best first, each with its place and the sentence around it."""
         return questions.find(self, question, documents, n=n, heads=heads, threshold=threshold, on_error=on_error)
 
     def _all(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from biomux.document import Label, Relation
 from biomux.engine import overlaps
-from biomux.engine.query import NEVER, default_floors, is_everything, must_be_share
+from biomux.engine.thresholds import NEVER, default_floors, is_everything, lowest, must_be_share
 from biomux.errors import AnnotateError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -202,7 +202,15 @@ def resolved(
     if not entities and (query.types is not None or query.heads is not None):
         name = "types" if query.types is not None else "heads"
         raise UsageError(
-            "BX001", f"cannot use {name} where no entities are found", hint="leave it out, or add entities to the tasks"
+            "BX001",
+            f"cannot use {name} without finding entities",
+            hint=f"leave {name} out, or add entities to the tasks",
+        )
+    if query.keep_entities and not others:
+        raise UsageError(
+            "BX001",
+            "with the input's own entities kept there is nothing to find: nothing but entities was asked for",
+            hint="leave keep_entities out, or use a model with a head for relations or classes",
         )
     thresholds_asked = query.thresholds
     names = {name for task in others for name in names_of(task)}
@@ -276,9 +284,8 @@ def _by_precision(
     left_out: list[str] = []
     for task in others if precision is not None else ():
         for name in names_of(task):
-            reaching = [score for score, reached in curves.get((task.name, name), ()) if reached >= (precision or 0.0)]
-            floors[task.name, name] = reaching[0] if reaching else NEVER
-            if not reaching:
+            floor = floors[task.name, name] = lowest(curves.get((task.name, name), ()), precision or 0.0)
+            if floor == NEVER:
                 left_out.append(f"{name} ({task.name})")
     return floors, tuple(left_out)
 

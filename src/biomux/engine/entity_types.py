@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.document import Span
 from biomux.engine.overlaps import DIGITS, Curve, flat, in_order, rank
-from biomux.errors import BundleError, UsageError
+from biomux.errors import BundleError
 from biomux.tasks.averaged import of_heads
 from biomux.tasks.tagging import Tagging
 
@@ -120,25 +120,6 @@ def above(spans: Iterable[Span], thresholds: Mapping[str, float], *, default: fl
 def rounded(spans: Iterable[Span]) -> list[Span]:
     """The mentions with scores of DIGITS digits."""
     return [span if span.score is None else _copy(span, span.type, round(span.score, DIGITS)) for span in spans]
-
-
-def threshold_for(name: str, curve: Curve, precision: float) -> float:
-    """The lowest threshold from which on a type was at least that precise on development data."""
-    for threshold, reached in curve:
-        if reached >= precision:
-            return threshold
-    if not curve:
-        raise UsageError(
-            "BX001",
-            f"cannot choose a threshold by precision for {name!r}: the bundle has no calibration for it",
-            hint="use --threshold instead of --precision, or leave this type out with --types",
-        )
-    best = max(reached for _, reached in curve)
-    raise UsageError(
-        "BX001",
-        f"{name!r} cannot reach a precision of {precision:g}: its best is {best:.3f}",
-        hint="lower --precision, or leave this type out with --types",
-    )
 
 
 def curve_of(value: object, where: str) -> Curve:

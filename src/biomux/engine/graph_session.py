@@ -158,7 +158,7 @@ def usable(values: Floats) -> None:
     """Refuse what are no usable numbers."""
     # A comparison that a logit which is no number fails too.
     if values.size and not max(float(values.max()), -float(values.min())) <= LARGEST_LOGIT:
-        raise failed("run", ArithmeticError("its outputs are no usable numbers"))
+        raise failed("run", ArithmeticError("its outputs are not finite numbers"))
 
 
 def _answers(rows: Floats, batch: Batch) -> Floats:

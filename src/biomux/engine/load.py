@@ -8,7 +8,7 @@ from pathlib import Path
 
 from biomux.engine import runtimes
 from biomux.engine.annotator import Annotator
-from biomux.engine.bundle import reader, tokenizer_check
+from biomux.engine.bundle import checksums, reader, tokenizer_check
 from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, did_you_mean
 from biomux.text.word_splitter import as_tokenizer
@@ -53,7 +53,7 @@ def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str =
 def shipped() -> tuple[str, ...]:
     """The names of the bundles that come with Biomux."""
     root = Path(str(resources.files("biomux") / "bundles"))
-    return tuple(sorted(path.parent.name for path in root.glob(f"*/{reader.MANIFEST}")))
+    return tuple(sorted(path.parent.name for path in root.glob(f"*/{checksums.MANIFEST}")))
 
 
 def shipped_folder(name: str) -> Path:
@@ -64,10 +64,10 @@ def shipped_folder(name: str) -> Path:
 def _added(folder: Path) -> Path:
     """A folder, or the bundle in it: `biomux train --with` leaves one there, and no other model."""
     inner = folder / "bundle"
-    bundle_or_run = (reader.MANIFEST, "model.json")
+    bundle_or_run = (checksums.MANIFEST, "model.json")
     return (
         inner
-        if (inner / reader.MANIFEST).is_file() and not any((folder / name).exists() for name in bundle_or_run)
+        if (inner / checksums.MANIFEST).is_file() and not any((folder / name).exists() for name in bundle_or_run)
         else folder
     )
 

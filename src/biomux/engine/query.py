@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from biomux.engine import consistency, overlaps
 from biomux.engine import entity_types as plain
 from biomux.engine.overlaps import Standing
-from biomux.errors import UsageError, did_you_mean
+from biomux.engine.thresholds import (
+    default_floors,
+    for_precision,
+    is_everything,
+    must_be_known,
+    must_be_share,
+    of_sources,
+    of_types,
+)
+from biomux.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,9 +28,6 @@ if TYPE_CHECKING:
     from biomux.engine.entity_types import Merge, Source
     from biomux.engine.overlaps import Curve
     from biomux.tasks.task import SpanTask
-
-NEVER = 2.0
-"""A threshold that no score reaches."""
 
 UNKNOWN = Standing()
 
@@ -138,7 +144,7 @@ def resolved(
     """
     types, heads, threshold, precision = query.types, query.heads, query.thresholds, query.precision
     if heads is not None:
-        _must_be_known("head", heads, [task.name for task in tasks])
+        must_be_known("head", heads, [task.name for task in tasks])
     if threshold is not None and precision is not None:
         raise UsageError("BX001", "cannot use both a threshold and a precision", hint="give one of them")
     asked = _asked_for(types, threshold)
@@ -146,7 +152,7 @@ def resolved(
     voted = (bool(merges) and heads is None and not everything) if query.consistent is None else query.consistent
     floors: dict[Source, float] = {}
     if merges and heads is None:
-        _must_be_known("type", asked, list(merges))
+        must_be_known("type", asked, list(merges))
         rules = tuple(
             rule
             for name, rule in merges.items()
@@ -165,14 +171,14 @@ def resolved(
         rules = None
         read = tuple(task for task in tasks if heads is None or task.name in heads)
         known = list(dict.fromkeys(name for task in read for name in task.types))
-        _must_be_known("type", types or (), known)
+        must_be_known("type", types or (), known)
         names = frozenset(known if types is None else types)
         type_thresholds = {}
         points = _alone(read, curves, names)
         standings = {source: Standing(0, curve) for source, curve in curves.items()}
         if precision is None:
             floors = default_floors(defaults or {}, threshold, asked, everything=everything)
-    limits, default = _thresholds(threshold, type_thresholds, names)
+    limits, default = of_types(threshold, type_thresholds, names)
     if precision is None:
         return ResolvedQuery(
             read, rules, names, limits, default, query.resolve, floors, (), standings, voted, query.abbreviations
@@ -183,9 +189,9 @@ def resolved(
     for name in sorted(names):
         try:
             if name in behind:
-                floors |= _floors(name, behind[name], curves, precision)
+                floors |= of_sources(name, behind[name], curves, precision)
             else:
-                limits[name] = plain.threshold_for(name, points.get(name, ()), precision)
+                limits[name] = for_precision(name, points.get(name, ()), precision)
         except UsageError as error:
             refused[name] = error
     if refused and (types is not None or len(refused) == len(names)):
@@ -238,70 +244,7 @@ def _asked_for(types: Sequence[str] | None, threshold: Mapping[str, float] | Non
     return tuple(types) if types is not None else tuple(name for name in threshold or () if name != "*")
 
 
-def is_everything(threshold: Mapping[str, float] | None) -> bool:
-    """Whether a threshold of 0 is that of all types that are not named."""
-    return threshold is not None and threshold.get("*") == 0
-
-
-def default_floors(
-    defaults: Mapping[Source, float | None],
-    threshold: Mapping[str, float] | None,
-    asked: Sequence[str],
-    *,
-    everything: bool,
-) -> dict[Source, float]:
-    """The bundle's thresholds of heads' types, where the call has none of its own."""
-    floors: dict[Source, float] = {}
-    for source, score in defaults.items():
-        if score is None:
-            if not everything and source[1] not in asked:
-                floors[source] = NEVER
-        elif threshold is None or (threshold and "*" not in threshold and source[1] not in threshold):
-            floors[source] = score
-    return floors
-
-
-def _thresholds(
-    threshold: Mapping[str, float] | None, type_thresholds: Mapping[str, float], names: Iterable[str]
-) -> tuple[dict[str, float], float]:
-    """Each type's threshold, and that of types not named: what the call says, else what the bundle says, else none."""
-    if threshold is None:
-        return dict(type_thresholds), 0.0
-    _must_be_known("type", [name for name in threshold if name != "*"], sorted(names))
-    for value in threshold.values():
-        must_be_share("threshold", value)
-    rest = {} if "*" in threshold else dict(type_thresholds)
-    return rest | {name: value for name, value in threshold.items() if name != "*"}, threshold.get("*", 0.0)
-
-
-def _floors(
-    name: str, sources: Sequence[Source], curves: Mapping[Source, Curve], precision: float
-) -> dict[Source, float]:
-    """For a plain type that was not measured itself: the threshold of each source. One that is never so precise is left out."""
-    known = [source for source in sources if curves.get(source)]
-    best = max(known, key=lambda source: max(reached for _, reached in curves[source]), default=None)
-    plain.threshold_for(name, curves[best] if best else (), precision)  # says so if no source is
-    floors: dict[Source, float] = {}
-    for source in sources:
-        reaching = [score for score, reached in curves.get(source, ()) if reached >= precision]
-        floors[source] = reaching[0] if reaching else NEVER
-    return floors
-
-
 def _alone(tasks: Sequence[SpanTask], curves: Mapping[Source, Curve], names: Iterable[str]) -> dict[str, Curve]:
     """The calibration of each type where several heads may have a type of that name: usable if one head alone has it."""
     owners = {name: [task.name for task in tasks if name in task.types] for name in names}
     return {name: curves.get((heads[0], name), ()) for name, heads in owners.items() if len(heads) == 1}
-
-
-def _must_be_known(noun: str, asked: Sequence[str], known: Sequence[str]) -> None:
-    unknown = [name for name in asked if name not in known]
-    if unknown:
-        raise UsageError("BX001", f"unknown {noun} {unknown[0]!r}", hint=did_you_mean(unknown[0], known))
-
-
-def must_be_share(what: str, value: object) -> None:
-    """An error unless a value is a number from 0 to 1."""
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
-        shown = f"{value:g}" if isinstance(value, int | float) else repr(value)
-        raise UsageError("BX001", f"{what} must be a number from 0 to 1, got {shown}")

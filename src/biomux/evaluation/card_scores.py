@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine.bundle.reader import MANIFEST
+from biomux.engine.bundle.checksums import MANIFEST
 from biomux.errors import BundleError
 from biomux.evaluation.score_tables import figure, percent, summary, with_error
 from biomux.formats import target

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import biomux
 from biomux.document import Document
 from biomux.engine import load
-from biomux.engine.bundle import reader
+from biomux.engine.bundle import checksums, reader
 from biomux.engine.query import Query
 from biomux.text import tokens as text_tokens
 
@@ -86,11 +86,11 @@ def _type(annotator: Annotator, name: str) -> dict[str, Any]:
     return {"name": name, "threshold": rule.threshold, "precision": points}
 
 
-def _card(folder: Path, manifest: reader.Manifest) -> str:
+def _card(folder: Path, manifest: checksums.Manifest) -> str:
     if "card.md" not in manifest.files:
         return ""
-    return reader.read_file(folder, "card.md", manifest).decode("utf-8", "replace")
+    return checksums.read_file(folder, "card.md", manifest).decode("utf-8", "replace")
 
 
 def _checksum(folder: Path) -> str:
-    return hashlib.sha256((folder / reader.MANIFEST).read_bytes()).hexdigest()
+    return hashlib.sha256((folder / checksums.MANIFEST).read_bytes()).hexdigest()

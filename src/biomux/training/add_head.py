@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from biomux.corpora import own
+from biomux.engine.bundle import checksums, reader
 from biomux.engine.bundle import heads as head_table
-from biomux.engine.bundle import reader
 from biomux.engine.bundle import verify as verifying
 from biomux.engine.load import annotator as annotator_of
 from biomux.errors import RecipeError, TrainingError
@@ -119,7 +119,7 @@ def add(
     ways_taken: dict[str, str] = {}
     types: dict[str, tuple[str, ...]] = {}
     light: dict[str, light_tuning.TuningOutcome] = {}
-    parts = {name: reader.read_file(folder, name, bundle_now.manifest) for name in bundle_now.manifest.files}
+    parts = {name: checksums.read_file(folder, name, bundle_now.manifest) for name in bundle_now.manifest.files}
     for name, part in recipe.tasks.items():
         task = make_task(name, part, documents.training[name])
         if not isinstance(task, Tagging) or type(task) is not Tagging:

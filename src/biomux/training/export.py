@@ -16,7 +16,7 @@ from biomux.corpora import own
 from biomux.engine.bundle import crf_transitions, task_settings, word_tables
 from biomux.engine.bundle import heads as head_table
 from biomux.engine.bundle import verify as verifying
-from biomux.engine.bundle.reader import FORMAT, MANIFEST, VERSION, read_manifest
+from biomux.engine.bundle.checksums import FORMAT, MANIFEST, VERSION, read_manifest
 from biomux.errors import BundleError
 from biomux.formats import folder_target, must_be_new
 from biomux.recipes.run_folder import RunFolder
@@ -125,7 +125,7 @@ def _same_heads(judged: Trained, trained: Trained, place: Path) -> Trained:
     """The run whose weights are measured; refused if its heads differ from those of the run that is shipped."""
     if _shape(judged) != _shape(trained):
         raise cannot(
-            f"{place} differs from the run to export in its heads or encoder",
+            f"{place} has other heads or another encoder than the run to export",
             hint="name the run that it continued with --chosen-on",
         )
     return judged

@@ -1,5 +1,5 @@
 """A bundle's files, read and checked before anything in them is run.
 
-`reader` opens the folder by its manifest; `onnx_check`, `tokenizer_check`, `heads` and `crf_transitions` refuse whatever is not one of ours, with `strict_json` and
-`protobuf` as the parsers; `verify` asks a bundle its own examples again. docs/reference/bundles.md is the specification.
+`reader` opens the files that the manifest names and compares their checksums. `onnx_check`, `tokenizer_check`, `heads` and `crf_transitions` refuse whatever our exporter does not write, with
+`strict_json` and `protobuf` as parsers. `verify` annotates the example texts of a bundle and compares the answers with those that it stores. docs/reference/bundles.md is the specification.
 """

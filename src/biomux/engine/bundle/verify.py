@@ -17,7 +17,7 @@ import numpy as np
 
 from biomux.document import Document
 from biomux.engine import load, runtimes
-from biomux.engine.bundle import reader
+from biomux.engine.bundle import checksums, reader
 from biomux.engine.bundle.strict_json import Fields, parse
 from biomux.engine.packing import pack
 from biomux.engine.session import SessionAnswers
@@ -84,12 +84,12 @@ def examples(annotator: Annotator, texts: Sequence[str] = TEXTS) -> bytes:
 def verify(folder: Path) -> Iterator[Check]:
     """Look at everything, one after the other; the iteration ends with the first thing that is wrong."""
     try:
-        manifest = reader.read_manifest(folder)
-        yield Check(reader.MANIFEST, f"{reader.FORMAT} {reader.VERSION}, written by Biomux {manifest.biomux}")
+        manifest = checksums.read_manifest(folder)
+        yield Check(checksums.MANIFEST, f"{checksums.FORMAT} {checksums.VERSION}, written by Biomux {manifest.biomux}")
         for name in manifest.files:
-            content = reader.read_file(folder, name, manifest)
+            content = checksums.read_file(folder, name, manifest)
             yield Check(name, f"{len(content):,} bytes, as the manifest says")
-        strange = reader.unlisted(folder, manifest)
+        strange = checksums.unlisted(folder, manifest)
         if strange:
             raise BundleError(
                 "BX519", f"{strange[0]!r} is not named in the manifest", where=str(folder), hint="remove it"
@@ -102,7 +102,7 @@ def verify(folder: Path) -> Iterator[Check]:
         yield Check("session", "opens")
         if "examples.jsonl" in manifest.files:
             number = _compare(
-                annotator, reader.read_file(folder, "examples.jsonl", manifest), str(folder / "examples.jsonl")
+                annotator, checksums.read_file(folder, "examples.jsonl", manifest), str(folder / "examples.jsonl")
             )
             yield Check("examples", f"{number} answered as they should be")
         else:

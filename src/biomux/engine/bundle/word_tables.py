@@ -24,7 +24,7 @@ def read(graph: bytes, text: bytes, *, width: int, folder: Path) -> WordTables:
     if facts.width != width:
         raise BundleError(
             "BX424",
-            f"words.onnx gives vectors of {facts.width} numbers and the encoder reads {width}",
+            f"the vectors of words.onnx have {facts.width} numbers, but the encoder reads {width}",
             where=str(folder),
             hint=HINT,
         )
@@ -35,7 +35,7 @@ def read(graph: bytes, text: bytes, *, width: int, folder: Path) -> WordTables:
     if len(words) != facts.words or len(set(words)) != len(words) or "" in words:
         raise BundleError(
             "BX424",
-            f"there are {len(words):,} lines, some of them alike or empty, or not one for each of {facts.words:,} vectors",
+            f"there must be {facts.words:,} different words, one for each vector, got {len(words):,} lines with {len(set(words) - {''}):,} different words",
             where=str(folder / "words.txt"),
             hint=HINT,
         )
