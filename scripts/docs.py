@@ -100,7 +100,7 @@ def _option(param: Any) -> str:
 
 def _default(param: Any) -> str:
     value = getattr(param.default, "value", param.default)
-    return "" if value in (None, False, "", (), []) or callable(value) else f"`{value}`"
+    return "" if value is None or value is False or value in ("", (), []) or callable(value) else f"`{value}`"
 
 
 def _prose(help: str) -> str:
@@ -138,13 +138,16 @@ def format_pages() -> str:
         suffixes = " ".join(f"`{suffix}`" for suffix in found.suffixes)
         rows.append((f"[`{name}`](#{name})", found.title, found.ways, suffixes, ", ".join(sorted(found.holds))))
     intro = (
-        "All are read as streams, gzipped or not, and most are written so. The formats of task corpora (`read` alone in the third "
-        "column) are read-only: convert them to `jsonl`, or to another format that holds what they have. Tables and pages for others "
-        "(`write` alone) are not read again. Formats are recognised in "
-        "this order, by name and first bytes. What a format cannot hold is reported when it is written. `biomux formats` shows the same "
-        "table.\n"
+        "All formats are read as streams, gzipped or not, and most can be written in the same way. Formats with only `read` in the third "
+        "column, most of them those of task corpora, cannot be written: convert such files to `jsonl`, or to another format that can hold everything in them. "
+        "Formats with only `write` are tables and pages for people or other programs, and cannot be read again. Biomux recognises formats by file name and "
+        "first bytes, and tries them in the order of the table. When a format is written that cannot hold everything, Biomux reports what was lost. "
+        "`biomux formats` shows the same table.\n"
     )
-    parts = [f"{MADE}\n# Formats\n\n{intro}", _table(("name", "", "", "suffixes", "holds, beyond the text"), rows)]
+    parts = [
+        f"{MADE}\n# Formats\n\n{intro}",
+        _table(("name", "format", "can be", "suffixes", "holds, besides the text"), rows),
+    ]
     for name, module in formats.FORMATS.items():
         parts.append(f"## {name}\n\n{inspect.cleandoc(import_module(module).__doc__ or '')}\n")
     return "\n".join(parts)
@@ -155,9 +158,9 @@ def recipes() -> str:
     from biomux.recipes import quick, read, schema
 
     intro = (
-        "A recipe is a YAML file that names tasks, corpora, model, regime and loop. It is strict: unknown keys are refused with the "
-        "nearest known one, bad values with their paths, and all mistakes are reported at once. `--set a.b=value` sets a "
-        "value, written as YAML. A run keeps its recipe fully expanded. See [training](../how-to/training.md) for how to run one.\n"
+        "A recipe is a YAML file that names tasks, corpora, model, regime and loop. Recipes are checked strictly: an unknown key is an error that names the "
+        "nearest known key, a wrong value is an error that names its path, and all mistakes are reported at once. `--set a.b=value` sets a "
+        "value, which is written as in YAML. A run keeps its recipe with all defaults filled in. See [training](../how-to/training.md) for how to run a recipe.\n"
     )
     shipped = [(name, read.read(name)) for name in read.names()]
     rows = [

@@ -22,6 +22,7 @@ def test_every_code_has_a_meaning_a_cause_and_a_fix(code: str) -> None:
         ("gen", ["disease", "gene"], "gene"),
         ("NCBI_Disease", ["bc5cdr", "ncbi-disease"], "ncbi-disease"),
         ("gene", ["Gene", "Disease"], "Gene"),
+        ("gen", ["gene", "GENE"], "gene"),
         ("xyz", ["gene", "disease"], None),
         ("gene", [], None),
     ],
@@ -34,4 +35,5 @@ def test_a_hint_names_the_nearest_and_the_others() -> None:
     assert did_you_mean("gen", ["gene", "disease"]) == "did you mean 'gene'? choose from: gene, disease"
     assert did_you_mean("xyz", ["gene"]) == "choose from: gene"
     assert did_you_mean("xyz", []) == "there are none"
+    assert did_you_mean("x", [f"t{n}" for n in range(50)]).endswith(", t38, t39 and 10 more")
     assert did_you_mean("gen", ["gene"], otherwise="see the list") == "did you mean 'gene'? see the list"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from biomux.validation import mistakes, mistakes_of_value
+from biomux.validation import mistakes, mistakes_of_value, yaml_mistake
 
 
 class Wheel(BaseModel):
@@ -34,15 +35,15 @@ class Cart(BaseModel):
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ({"weels": {}}, "weels: unknown key, did you mean 'wheels'?"),
-        ({"fron": "x"}, "fron: unknown key, did you mean 'from'?"),
+        ({"weels": {}}, "weels: unknown key (did you mean 'wheels'?)"),
+        ({"fron": "x"}, "fron: unknown key (did you mean 'from'?)"),
         ({"zzzzzz": 1}, "zzzzzz: unknown key"),
-        ({"horses": "Rosinante"}, "horses: input should be a list"),
-        ({"horses": [1]}, "horses → 0: input should be a valid string"),
+        ({"horses": "Rosinante"}, "horses: must be a list"),
+        ({"horses": [1]}, "horses → 0: must be a string"),
         ({"horses": []}, "horses: the list must have at least 1, got 0"),
-        ({"wheels": {"left": {"sice": 1}}}, "wheels → left → sice: unknown key, did you mean 'size'?"),
-        ({"spare": [{"sice": 1}]}, "spare → 0 → sice: unknown key, did you mean 'size'?"),
-        ({"wheels": {"left": {"size": "x"}}}, "wheels → left → size: input should be a valid integer"),
+        ({"wheels": {"left": {"sice": 1}}}, "wheels → left → sice: unknown key (did you mean 'size'?)"),
+        ({"spare": [{"sice": 1}]}, "spare → 0 → sice: unknown key (did you mean 'size'?)"),
+        ({"wheels": {"left": {"size": "x"}}}, "wheels → left → size: must be a whole number"),
         ({"from": "nowhere"}, "cart: GmbH carts come from somewhere"),
     ],
 )
@@ -63,6 +64,13 @@ def test_the_members_of_a_union_are_not_part_of_the_path() -> None:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(dict[str, int] | list[int]).validate_python(["x"])
     assert mistakes_of_value(caught.value, "boost") == [
-        "boost: input should be a valid dictionary",
-        "boost → 0: input should be a valid integer, unable to parse string as an integer",
+        "boost: must be a mapping",
+        "boost → 0: must be a whole number, got 'x'",
     ]
+
+
+def test_a_mistake_in_yaml_is_told_in_a_line() -> None:
+    with pytest.raises(yaml.YAMLError) as caught:
+        yaml.safe_load("tasks: [\n")
+    assert yaml_mistake(caught.value).endswith("at line 2, column 1")
+    assert yaml_mistake(yaml.YAMLError("odd\n text")) == "odd text"

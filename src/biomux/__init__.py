@@ -1,4 +1,4 @@
-"""Biomux: read biomedical text once, answer many questions about it.
+"""Biomux reads biomedical text once and answers many questions about it.
 
     import biomux
 
@@ -6,7 +6,7 @@
     for entity in tagger("Aspirin inhibits COX-2.").entities:
         print(entity.text, entity.type, entity.score)
 
-What `__all__` lists is public. The rest of it is loaded when it is first asked for, so that `import biomux` takes no time.
+The names in `__all__` are public. Most of them are loaded only when they are first used, so that `import biomux` is quick.
 """
 
 from __future__ import annotations
@@ -120,11 +120,10 @@ def load(
     budget: int | None = None,
     runtime: str = "auto",
 ) -> Tagger:
-    """A tagger: of a bundle folder, of a bundle that comes with Biomux (by name, or the usual one), or of a run folder.
+    """Load a tagger from a bundle's folder, from a bundle that comes with Biomux (by its name; the default bundle if no name is given), or from a run's folder.
 
-    A run is annotated with torch, as it was in training; that needs the `train` extra. A bundle is run by `runtime`: onnxruntime
-    (which `auto` is too) or openvino. `threads` and `budget`, the tokens of a
-    batch, are the engine's own choice unless given: they change the speed and no answer.
+    A run is computed with torch, which needs the `train` extra. For a bundle, `runtime` is onnxruntime or openvino; `auto` means onnxruntime.
+    `threads` and `budget` (the number of tokens in a batch) change only the speed, not the answers; by default the engine chooses them.
 
     >>> tagger = load()                                               # doctest: +SKIP
     >>> [entity.text for entity in tagger("Aspirin causes ulcers.").entities]  # doctest: +SKIP
@@ -153,7 +152,7 @@ def _load_run(folder: Path, *, threads: int | None, runtime: str) -> Annotator:
     if runtime != "auto":
         raise UsageError(
             "BX001",
-            f"this is a run, and runs are annotated with torch, not {runtime}",
+            f"this is a run, which only torch can compute, not {runtime}",
             where=str(folder),
             hint="leave the runtime out, or export the run and load the bundle",
         )
@@ -162,9 +161,9 @@ def _load_run(folder: Path, *, threads: int | None, runtime: str) -> Annotator:
     except ModuleNotFoundError as error:
         raise UsageError(
             "BX003",
-            f"this is a run, and to load it the package {error.name!r} is needed",
+            f"loading a run needs the package {error.name!r}, which is not installed",
             where=str(folder),
-            hint="install biomux[train], or export the run and load the bundle",
+            hint="pip install 'biomux[train]', or export the run and load the bundle",
         ) from None
     return load_run(folder, threads=threads)
 
@@ -178,10 +177,10 @@ def train(
     corpora: str | Path | None = None,
     listen: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TrainedRun:
-    """Train a recipe (a file, or a name such as "a/mtl") or data of one's own, and give the run: `evaluate`, `export` and `load` are its methods.
+    """Train a recipe (a file, or a name such as "a/mtl") or a recipe made for your own data, and return the run, whose methods are `evaluate`, `export` and `load`.
 
-    The run's folder is `run`, or the next runs/NAME-N. `settings` are those of `--set` ("loop.epochs=2"), `quick` tries the recipe out, `corpora` is the
-    corpora directory, and `listen` hears each event of the run's journal. A run that was stopped in this folder is resumed.
+    The run's folder is `run`, or the next runs/NAME-N. `settings` are as in `--set` ("loop.epochs=2"), `quick` only tries the recipe out, `corpora` is the
+    corpora directory, and `listen` is called with each event of the run's journal. If the folder has an unfinished run of the same recipe, it is resumed.
 
     >>> run = train("my.yaml")                        # doctest: +SKIP
     >>> run.evaluate("test"), run.export("bundles/mine")  # doctest: +SKIP

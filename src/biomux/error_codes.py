@@ -56,7 +56,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX110": Entry(
         "the format of a file is unknown",
-        "Neither the name nor the first bytes of the file match a format, or the format that you named does not exist.",
+        "Neither the name nor the first bytes of the file match a format, or you named a format that does not exist.",
         "Name the format with `--from` or `--to`; `biomux formats` lists them.",
     ),
     "BX111": Entry(
@@ -131,7 +131,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX202": Entry(
         "the corpora directory does not exist, or the configuration that names it cannot be read",
-        "None of `--corpora`, `BIOMUX_CORPORA`, `~/.config/biomux/config.yaml` and `./corpora` leads to a folder.",
+        "The folder that `--corpora`, `BIOMUX_CORPORA` or `~/.config/biomux/config.yaml` names does not exist; or none of them is set, and there is no `./corpora`.",
         "Give `--corpora DIR`, or set `BIOMUX_CORPORA`.",
     ),
     "BX203": Entry(
@@ -151,7 +151,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX206": Entry(
         "the card of a corpus is not valid",
-        "A card has unknown keys, bad values, or a name other than its file's.",
+        "A card has unknown keys or bad values, or its name differs from the name of its file.",
         "Correct the keys that the message lists.",
     ),
     "BX207": Entry(
@@ -165,7 +165,7 @@ CODES: dict[str, Entry] = {
         "Try again (a partial download is resumed), or get the file by hand as the message says.",
     ),
     "BX210": Entry(
-        "`corpus:` of a recipe does not say which data of your own are meant",
+        "a recipe's `corpus:` does not describe your own data correctly",
         "A key is misspelled, a value has the wrong kind, or a part is named twice.",
         "Write a path, or `{train: FILES, devel: FILES, test: FILES, format: NAME}`; see [your own data](../how-to/own-data.md).",
     ),
@@ -181,7 +181,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX213": Entry(
         "your own data cannot be trained on as they are",
-        "The training part has nothing of the types that are asked for, or nothing to learn from at all.",
+        "The training part has no annotation of the types that you want, or no annotation at all.",
         "`biomux corpora check PATH` shows what the data hold.",
     ),
     "BX301": Entry(
@@ -191,7 +191,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX302": Entry(
         "a recipe has unknown keys or bad values",
-        "A key is misspelled, in the wrong section, or has a value out of range. All mistakes are listed at once.",
+        "A key is misspelled, in the wrong section, or has a value out of range. The message lists all mistakes.",
         "Correct them; [recipes](recipes.md) lists every key.",
     ),
     "BX303": Entry(
@@ -216,7 +216,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX307": Entry(
         "corpora, splits or types of a recipe are missing",
-        "Several tasks of the recipe need something that the corpora directory does not have. All are listed at once.",
+        "Several tasks of the recipe need something that the corpora directory does not have. The message lists everything.",
         "Fetch the corpora with `biomux corpora fetch`, or remove these tasks.",
     ),
     "BX308": Entry(
@@ -236,7 +236,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX403": Entry(
         "a loss or weight is not a finite number",
-        "Training diverged, mostly because the learning rate is too high.",
+        "Training diverged, usually because the learning rate is too high.",
         "Lower `loop.learning_rate` and start again, or resume from the last checkpoint, which is intact.",
     ),
     "BX404": Entry(
@@ -290,13 +290,13 @@ CODES: dict[str, Entry] = {
         "Convert the file to UTF-8.",
     ),
     "BX424": Entry(
-        "the tables of words of a bundle do not fit each other",
-        "`words.txt` does not have one line for each vector of `words.onnx`, or the encoder reads vectors of another size.",
+        "a bundle's tables of words do not fit together",
+        "`words.txt` does not have one line for each vector in `words.onnx`, or the encoder reads vectors of another size.",
         "Copy or download the bundle again, or export the run again.",
     ),
     "BX450": Entry(
         "a student's features cannot be compared with its teacher's",
-        "A loss names a layer that one of them does not have, attention maps have different numbers of heads, or there is no teacher.",
+        "A loss names a layer that the student or the teacher does not have, their attention maps have different numbers of heads, or there is no teacher.",
         "Name layers that both have, and give the student as many attention heads as its teacher.",
     ),
     "BX451": Entry(
@@ -306,18 +306,18 @@ CODES: dict[str, Entry] = {
     ),
     "BX452": Entry(
         "a teacher cannot teach a task",
-        "It has no head for the task, its head has other labels, or its answers cannot be learned word by word, as those of a conditional random field cannot.",
+        "The teacher has no head for the task, its head has other labels, or its answers cannot be learned word by word, which is so for a conditional random field.",
         "Name the head in teacher.heads, or take a teacher that was trained on the same labels with a linear, two-layer or BiLSTM head.",
     ),
     "BX455": Entry(
         "the encoder of a bundle cannot be tuned",
-        "Light tuning computes the bundle's graph in torch, and the graph has an operator that cannot be computed there, such as that of a BiLSTM head.",
-        "Add the head with `--way frozen`, which needs none of this.",
+        "Light tuning computes the bundle's graph in torch, and the graph has an operator that cannot be computed there, such as the LSTM of a BiLSTM head.",
+        "Add the head with `--way frozen`, which does not train the encoder.",
     ),
     "BX456": Entry(
         "light tuning changed too many of the old answers",
-        "Of the entities that the other heads find in the development documents, more changed than `--tolerance` allows, even when the weights went only a quarter of the way.",
-        "Allow more with `--tolerance`, or take `--way best`, which leaves the encoder as it is then.",
+        "More of the entities that the other heads find in the development documents changed than `--tolerance` allows, even when the weights were changed only a quarter of the way.",
+        "Allow more with `--tolerance`, or use `--way best`, which then falls back to the frozen encoder.",
     ),
     "BX501": Entry(
         "there is no bundle",
@@ -340,7 +340,7 @@ CODES: dict[str, Entry] = {
         "The message says what to change; `--heads` exports some heads only.",
     ),
     "BX506": Entry(
-        "a JSON file of a bundle is not well-formed, or has a key twice",
+        "a JSON file of a bundle is not well-formed, or contains a key twice",
         "The file is damaged, or was edited by hand.",
         "Copy or download the bundle again.",
     ),
@@ -495,7 +495,7 @@ CODES: dict[str, Entry] = {
         "Download the bundle again; if that does not help, try the other `--runtime` and report it.",
     ),
     "BX542": Entry(
-        "a head loses more by int8 than allowed",
+        "a head loses more with int8 than is allowed",
         "Quantization changed the head's scores on development documents by more than `--tolerance`.",
         "Export with `--precision auto` or `fp32`, or raise `--tolerance`.",
     ),
@@ -506,7 +506,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX544": Entry(
         "a head has no graph",
-        "Its module is none that `biomux export` knows how to write: a head of another package, or one that serves training only.",
+        "`biomux export` cannot write this kind of head: it comes from another package, or is used only in training.",
         "Leave it out with `--heads`, or run it from the run's folder: `biomux.load(RUN)`.",
     ),
     "BX545": Entry(
@@ -516,12 +516,12 @@ CODES: dict[str, Entry] = {
     ),
     "BX550": Entry(
         "there is no text to pre-train on, or to score",
-        "No files are named, they hold no words, or no document fell into the share that is held out.",
-        "Name files or folders; for a file with a document on each line set text.format to lines; or set text.held_out to 0 or to files of their own.",
+        "No files are named, they contain no words, or no document fell into the share that is held out.",
+        "Name files or folders; for files with one document per line, set text.format to lines; or set text.held_out to 0 or to other files.",
     ),
     "BX551": Entry(
-        "a teacher cannot teach this student inside the step",
-        "It has another vocabulary, or its guesses are to be learned and its weights have no head that guesses hidden words.",
+        "a teacher cannot teach this student during training",
+        "The teacher has another vocabulary, or the student should learn its predictions but its weights have no head that predicts masked words.",
         "Give the student the teacher's tokenizer; pre-train the teacher first, or leave out distil.output.",
     ),
     "BX552": Entry(
@@ -530,19 +530,19 @@ CODES: dict[str, Entry] = {
         "Leave out --small, or add the section.",
     ),
     "BX560": Entry(
-        "an encoder that does not move is to learn a teacher's layers",
-        "The regime leaves the encoder as it is, so losses between its layers and a teacher's change nothing.",
+        "a frozen encoder cannot learn a teacher's layers",
+        "The regime leaves the encoder as it is, so losses between its layers and those of a teacher change nothing.",
         "Choose a regime that trains the encoder, or leave out the section distil.",
     ),
     "BX561": Entry(
-        "a loss does not fit a task that is taught",
+        "a loss does not suit the task that a teacher teaches",
         "kl-divergence and soft-cross-entropy compare one choice among labels; the task has several labels at once, or a number.",
         "Set teacher.loss to logit-mse, or leave the task out of teacher.only.",
     ),
     "BX562": Entry(
         "nothing can be learned from text without labels",
-        "A head is named that no teacher teaches, the teachers are sure of nothing in the text, or no task can read plain text.",
-        "Name heads that are taught, lower teacher.text.confidence, and check the files.",
+        "The recipe names a head that no teacher teaches, the teachers are not sure of anything in the text, or no task can learn from plain text.",
+        "Name heads that a teacher teaches, lower teacher.text.confidence, and check the files.",
     ),
     "BX601": Entry(
         "a text has half a surrogate pair",
@@ -561,8 +561,8 @@ CODES: dict[str, Entry] = {
     ),
     "BX604": Entry(
         "a worker process ended unexpectedly",
-        "Mostly memory ran out, or something killed the process.",
-        "Give the same command again to resume; use fewer `--workers` or a smaller `--part-size`.",
+        "Usually, memory ran out, or something killed the process.",
+        "Repeat the command to resume; use fewer `--workers` or a smaller `--part-size`.",
     ),
     "BX605": Entry(
         "the target is in use, or holds results for other inputs or settings",
@@ -570,23 +570,23 @@ CODES: dict[str, Entry] = {
         "Repeat the same command to resume, name another target, or start over with `--restart`.",
     ),
     "BX606": Entry(
-        "relations cannot be scored between entities that the model finds",
-        "The model has no head that finds entities, or the corpus links concepts: entities that are found have no identifiers to compare.",
-        "Leave out `--found-entities`, or name a model that finds the entities and a corpus that links mentions.",
+        "relations cannot be scored between the entities that the model finds",
+        "The model has no head that finds entities, or the relations of the corpus are between concepts, and the entities that a model finds have no identifiers.",
+        "Leave out `--found-entities`, or choose a model that finds entities and a corpus whose relations are between mentions.",
     ),
     "BX610": Entry(
-        "the model has no head for what is asked",
+        "the model has no head for this task",
         "A model finds what it was trained for: the one that comes with Biomux finds entities.",
         "Name a model that has such a head with `--model`, or train one.",
     ),
     "BX611": Entry(
-        "a document has no second text, and a head for pairs was asked",
+        "a head for pairs got a document without a second text",
         "Similarity and inference compare two texts; this record has one.",
         "Give pairs of texts, and name their columns with `--text` and `--pair` if they are not recognised.",
     ),
     "BX612": Entry(
-        "a document has no question, and a head for answers was asked",
-        "Answers are found for the questions that a document brings.",
+        "a head for answers got a document without a question",
+        "A head for answers needs the question: the document must contain it.",
         "Ask with `biomux ask`, or give documents with questions.",
     ),
     "BX613": Entry(
@@ -595,23 +595,23 @@ CODES: dict[str, Entry] = {
         "Shorten the texts, or leave out `--strict`.",
     ),
     "BX620": Entry(
-        "a task was lost on the cluster, again and again",
-        "Processes or nodes ended while they worked on it: mostly memory ran out, or machines were taken away.",
-        "Give the same command again to resume; use a smaller `--part-size`, more `--cpus-per-task` or more `--retries`.",
+        "a task was lost on the cluster too many times",
+        "Processes or nodes ended while they worked on it, usually because memory ran out or machines were taken away.",
+        "Repeat the command to resume; use a smaller `--part-size`, more `--cpus-per-task` or more `--retries`.",
     ),
     "BX621": Entry(
-        "a Ray cluster cannot be reached, or not be started",
-        "The address is wrong, the cluster does not run, or its versions of Ray and Python are others than here.",
+        "a Ray cluster cannot be reached or started",
+        "The address is wrong, the cluster is not running, or it has other versions of Ray or Python than this machine.",
         "Check with `ray status` on the cluster; for `ray://` the port is that of the Ray client server, usually 10001.",
     ),
     "BX622": Entry(
-        "a URL cannot be written to",
-        "The address is wrong, the bucket does not exist, or the credentials are missing or do not suffice.",
+        "Biomux cannot write to a URL",
+        "The address is wrong, the bucket does not exist, or the credentials are missing or not sufficient.",
         "Check the address, and that the same credentials are set on every node.",
     ),
     "BX623": Entry(
         "a node has another version of Biomux",
-        "Other versions may give other bytes, so they do not work on one output.",
+        "Different versions may give different results, so they must not write to the same output.",
         "Install the same version on every node.",
     ),
     "BX624": Entry(
@@ -620,8 +620,8 @@ CODES: dict[str, Entry] = {
         "Write to a folder that all nodes share under the same path, or to a URL such as `s3://bucket/out/`.",
     ),
     "BX625": Entry(
-        "the copy of a bundle on a node is not what was sent",
-        "The folder of temporary files on that node holds a changed copy, or one of another user.",
+        "the copy of a bundle on a node has been changed",
+        "The temporary folder of that node has a changed copy, or a copy that belongs to another user.",
         "Remove the folder that the message names, on that node, and repeat the command.",
     ),
     "BX626": Entry(
@@ -630,22 +630,22 @@ CODES: dict[str, Entry] = {
         "Lower `--cpus-per-task`, or start a larger node.",
     ),
     "BX640": Entry(
-        "a pickled tagger does not find its bundle as it was",
+        "the bundle of a pickled tagger has changed",
         "The folder now holds another bundle, or the other machine has another version of Biomux, whose bundle differs.",
         "Use the same bundle everywhere, or load the tagger where it is used with `biomux.load(PATH)`.",
     ),
     "BX641": Entry(
         "a data frame cannot be annotated",
-        "It is not of pandas, Polars or Arrow, or a column that is named is not there, is there twice, or would be overwritten.",
+        "It is not a pandas, Polars or Arrow frame, or a column that you named is missing, occurs twice, or would be overwritten.",
         'Convert it, or name the column with the texts: `biomux.annotate_frame(frame, text="abstract")`.',
     ),
     "BX701": Entry(
-        "documents are on one side of a score and not on the other",
+        "gold and predictions do not have the same documents",
         "The two sides come from different splits, or documents without entities were left out.",
         "Score the same documents on both sides; a document without entities must still be there.",
     ),
     "BX702": Entry(
-        "two documents on one side of a score have the same id",
+        "two documents of the gold, or of the predictions, have the same id",
         "Files were concatenated, or ids restart in each file.",
         "Give every document a unique id.",
     ),
@@ -671,7 +671,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX801": Entry(
         "a request is not HTTP, or its body is not JSON",
-        "The body is not UTF-8, is cut off, has NaN in it or is nested too deeply; or the headers are too large.",
+        "The body is not UTF-8, is incomplete, contains NaN or is nested too deeply; or the headers are too large.",
         "Send a JSON object in UTF-8.",
     ),
     "BX802": Entry(
@@ -695,7 +695,7 @@ CODES: dict[str, Entry] = {
         "Send the header `Content-Type: application/json`.",
     ),
     "BX806": Entry(
-        "the service cannot answer in the format that is asked for",
+        "the service cannot answer in the format that the request names",
         "The `Accept` header allows none of the formats, or `format` names an unknown one.",
         "Ask for a format that the message lists.",
     ),
@@ -705,13 +705,13 @@ CODES: dict[str, Entry] = {
         "Send `Authorization: Bearer KEY`; in a browser, give the key as the password.",
     ),
     "BX808": Entry(
-        "the service does not have this address, or not with this method",
+        "the service has no such address, or the address does not accept this method",
         "The path is misspelled, or GET was used in place of POST.",
         "`/docs` of the service lists all addresses.",
     ),
     "BX809": Entry(
         "the service is busy and its queue is full",
-        "More is asked for than the machine can compute.",
+        "Requests arrive faster than the machine can answer them.",
         "Send the request again after the seconds in the `Retry-After` header.",
     ),
     "BX810": Entry(
@@ -726,13 +726,13 @@ CODES: dict[str, Entry] = {
     ),
     "BX812": Entry(
         "the service cannot listen on this address",
-        "Another program uses the port, or the host is not one of this machine.",
+        "Another program uses the port, or the host is not an address of this machine.",
         "Choose another `--port` or `--host`.",
     ),
     "BX813": Entry(
         "the file with API keys cannot be used",
         "The file is missing, empty, or holds a key that is too short.",
-        "Write one key a line, each of at least 16 characters without spaces.",
+        "Write one key per line, each of at least 16 characters without spaces.",
     ),
     "BX814": Entry(
         "a Label Studio project cannot be pre-annotated",

@@ -24,7 +24,10 @@ from typing import TYPE_CHECKING
 from biomux.error_codes import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+MOST_LISTED = 40
+"""Known names that a hint lists at most."""
 
 __all__ = [
     "CODES",
@@ -53,7 +56,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     from difflib import get_close_matches  # here: only an error needs it
 
-    plain = {_plain(one): one for one in known}
+    plain: dict[str, str] = {}
+    for one in known:
+        plain.setdefault(_plain(one), one)
     close = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
     return plain[close[0]] if close else None
 
@@ -68,8 +73,14 @@ def did_you_mean(name: str, known: Iterable[str], *, otherwise: str | None = Non
     """
     known = list(known)
     meant = nearest(name, known)
-    rest = otherwise if otherwise is not None else f"choose from: {', '.join(known)}" if known else "there are none"
+    rest = otherwise if otherwise is not None else f"choose from: {_listed(known)}" if known else "there are none"
     return f"did you mean {meant!r}? {rest}".strip() if meant else rest
+
+
+def _listed(known: Sequence[str]) -> str:
+    if len(known) <= MOST_LISTED:
+        return ", ".join(known)
+    return f"{', '.join(known[:MOST_LISTED])} and {len(known) - MOST_LISTED} more"
 
 
 def _plain(name: str) -> str:

@@ -32,7 +32,7 @@ PACKAGES = {"pandas": "pandas", "polars": "polars", "arrow": "pyarrow"}
 
 
 def to_dataframe(documents: Iterable[Document], *, library: Library = "pandas") -> Any:
-    """The entities of documents as a table, one row each, with the columns of a `tsv` file. Documents without entities have no row.
+    """The entities of documents as a table with one row per entity and the columns of a `tsv` file. Documents without entities have no row.
 
     >>> from biomux import Document, Span
     >>> to_dataframe([Document("1", "TP53", spans=(Span(0, 4, "gene"),))], library="arrow").column_names  # doctest: +SKIP
@@ -66,11 +66,11 @@ def annotate_frame(
 ) -> Frame:
     """Annotate the texts in a column of a pandas, Polars or Arrow table, and return a table of the same kind.
 
-    That has one row for each entity: `row`, which says where in `frame` its text stands (of pandas the index, otherwise the number of the row), or in its place the column
-    that `id` names; then `start`, `end`, `type`, `mention`, `score`, `head` and `identifiers`. With `into`, the result is `frame` with one more column of
-    that name, which holds a list of entities for each row (none of those that were skipped).
+    The result has one row for each entity. Its first column is `row`, the row of `frame` that the text is in (the index in pandas, otherwise the number of the row); with `id`, it is that column
+    of `frame` instead. The other columns are `start`, `end`, `type`, `mention`, `score`, `head` and `identifiers`. With `into`, the result is `frame` with one more column of
+    that name, which holds a list of entities for each row, or None if its text was skipped.
 
-    A missing text (None, NaN) has no entities. `tagger` is `biomux.load()` unless given; `on_error` is that of `Tagger.pipe`, the other options those of `Tagger.annotate`.
+    A missing text (None, NaN) has no entities. `tagger` is `biomux.load()` unless given. `on_error` is as in `Tagger.pipe`, the other options as in `Tagger.annotate`.
     """
     adapter = _adapter_of(frame)
     _must_have(adapter.names(frame), text, id, into)

@@ -29,11 +29,11 @@ Context = TypeVar("Context")
 
 
 class SkipWarning(UserWarning):
-    """Texts were skipped by `pipe(…, on_error="skip")`: how many, and the first one's error."""
+    """Warns that `pipe(…, on_error="skip")` skipped texts: how many, and the error of the first one."""
 
 
 class QueryOptions(TypedDict, total=False):
-    """What a call may ask for, by keyword; `Tagger.annotate` says what each option does."""
+    """The keyword options of a call; `Tagger.annotate` says what each of them does."""
 
     types: Sequence[str] | None
     heads: Sequence[str] | None
@@ -91,7 +91,7 @@ class Tagger(Annotator):
     >>> [(entity.text, entity.type) for entity in tagger("Aspirin inhibits COX-2.").entities]
     [('Aspirin', 'chemical'), ('COX-2', 'gene')]
 
-    A tagger pickles as the place of its bundle, so it can be sent to other processes; there the bundle is loaded once.
+    A tagger can be pickled and sent to other processes. Only the location of its bundle is pickled; each process loads the bundle once.
     """
 
     origin: Origin | None = None
@@ -110,9 +110,9 @@ class Tagger(Annotator):
     def __call__(
         self, text: str | Document | Iterable[str | Document], **options: Unpack[QueryOptions]
     ) -> Document | list[Document]:
-        """Annotate one text, or a list of texts: a list gives a list. Options as in `annotate`.
+        """Annotate one text, or a list of texts, which gives a list of documents. Options as in `annotate`.
 
-        A text's document is called `text`; those of a list are called by their places in it, `0`, `1` and so on. Where there are many, `pipe` gives them one by one.
+        The document of a single text has the id `text`; those of a list have their places in it as ids: `0`, `1` and so on. For many texts use `pipe`, which returns documents one by one.
         """
         if isinstance(text, str | Document):
             document = Document("text", text) if isinstance(text, str) else text
@@ -152,12 +152,12 @@ class Tagger(Annotator):
     ) -> Iterator[Document] | Iterator[tuple[Document, Context]]:
         """Annotate a stream of texts, in order. Options as in `annotate`.
 
-        Each text is a str, a Document, or a pair of one of these and anything that belongs to it; a pair comes back as the annotated document and that same
-        thing. The document of a str is called by its place in the stream, `0` for the first. At most some 400,000 characters are read ahead, so
+        Each text is a str or a Document, or a pair of one of these and any other object. For a pair, the annotated document and the same object are returned as a pair.
+        The document of a str has its place in the stream as its id, `0` for the first. At most some 400,000 characters are read ahead, so
         memory stays flat however long the stream is.
 
-        `on_error` says what becomes of a text that cannot be annotated, or is no text: `"raise"` ends the stream, `"skip"` goes on and sums up what was skipped in one SkipWarning
-        at the end, and a function is called with the text as it was given and the error.
+        `on_error` says what to do with a text that cannot be annotated, or with something that is not a text. `"raise"` ends the stream with the error. `"skip"` leaves the text out and, at
+        the end, reports all skipped texts in one SkipWarning. A function is called with the text as it was given and the error.
         """
         _must_be_several(texts)
         if on_error not in ("raise", "skip") and not callable(on_error):
@@ -167,7 +167,7 @@ class Tagger(Annotator):
         return cast("Iterator[Document]", stream.results(found))
 
     def one_layer(self, document: Document, *, heads: Sequence[str] | None = None) -> list[Span]:
-        """The spans of an annotated document that `resolve=True` would have left. `heads` are those that it was annotated with, if any were named."""
+        """The spans that `resolve=True` would have kept in an annotated document. If it was annotated with certain `heads`, name the same ones here."""
         chosen = self._resolved(Query(heads=heads, resolve=True, tasks=["entities"]))
         return chosen.final(document.spans)
 

@@ -145,7 +145,7 @@ def test_formats_of_several_files_have_no_url() -> None:
 
 
 def test_memory_is_no_place_for_several_processes(source: Path) -> None:
-    with pytest.raises(UsageError, match="BX001: memory:// is this process's own"):
+    with pytest.raises(UsageError, match="BX001: cannot write to memory:// from several processes"):
         annotate(source, "memory://a/several/", workers=2)
 
 

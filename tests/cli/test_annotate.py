@@ -129,12 +129,15 @@ def test_several_inputs_and_text_that_looks_like_a_file(
             ["a text", "--types", "gene"],
             "BX001: unknown type 'gene'; did you mean 'Gene'? choose from: Chemical, Disease, Gene",
         ),
-        (["a text", "--types", ","], "BX001: --types, --heads and --tasks must name at least one"),
+        (["a text", "--types", ","], "BX001: --types must name at least one type"),
         (["a text", "--threshold", "gene"], "BX001: --threshold must be a score such as 0.5 or gene=0.7, got 'gene'"),
         (["a text", "--precision", "0.9"], "BX001: cannot choose a threshold by precision for"),
         (["a text", "--format", "nonsense"], "BX110: unknown format 'nonsense'"),
         (["a text", "--format", "brat"], "BX120: cannot write the format 'brat' to a pipe"),
         (["a text", "--workers", "2"], "BX001: --workers needs an output"),
+        (["a text", "--restart"], "BX001: --restart needs an output"),
+        (["a text", "--overwrite"], "BX001: --overwrite needs an output"),
+        (["a text", "--gzip"], "BX001: --gzip needs an output"),
         (["a text", "--plain", "-o", "x.jsonl"], "BX001: cannot use --plain with -o"),
         (["a text", "--format", "medline"], "BX120: format 'medline' cannot hold entities"),
         (["a text", "-o", "x.strange"], "BX110: cannot recognise the format of 'x.strange' by its suffix"),
@@ -195,7 +198,7 @@ def test_failures_are_listed_and_can_stop_the_run(
     Path("out.jsonl").unlink(missing_ok=True)
     assert annotate("in", *where, "--on-error", "stop") == 2
     assert re.search(
-        r"^error: BX111: in/b\.txt: .*skip such records with --on-error skip \(docs/reference/errors\.md#bx111\)$",
+        r"^error: BX111: in/b\.txt: .*skip such files with --on-error skip \(docs/reference/errors\.md#bx111\)$",
         capsys.readouterr().err,
         re.MULTILINE,
     )
@@ -382,7 +385,7 @@ def test_a_run_is_annotated_as_its_bundle_is(
     assert found[0] == found[1]
     capsys.readouterr()
     assert cli.run(["annotate", "--bundle", str(run), "--runtime", "onnxruntime", TEXT]) == 2
-    assert "this is a run, and runs are annotated with torch" in capsys.readouterr().err
+    assert "this is a run, which only torch can compute" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "biomux.training.load_run", None)
     assert cli.run(["annotate", "--bundle", str(run), TEXT]) == 2
     error = capsys.readouterr().err

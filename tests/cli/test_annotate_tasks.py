@@ -135,7 +135,7 @@ def test_the_terminal_draws_relations_below_the_text(
     ("arguments", "message"),
     [
         (("--tasks", "relation"), "BX001: unknown task 'relation'; did you mean 'relations'?"),
-        (("--tasks", ","), "BX001: --types, --heads and --tasks must name at least one"),
+        (("--tasks", ","), "BX001: --tasks must name at least one task"),
         (("--threshold", "treat=0.5"), "BX001: unknown type 'treat'; did you mean 'treats'?"),
     ],
 )

@@ -35,7 +35,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     "an empty folder": ({}, "BX211: there are no files in"),
     "an empty file": ({"a.tsv": ""}, "BX110: .*a.tsv: cannot recognise the format: the file is empty"),
     "an empty export": ({"a.labelstudio.json": ""}, "BX113: .*expected a JSON array, but the file is empty"),
-    "an export without tasks": ({"a.labelstudio.json": "[]"}, "BX211: .*there are no documents in the data"),
+    "an export without tasks": ({"a.labelstudio.json": "[]"}, "BX211: .*no documents could be read from the data"),
     "a token without its tag": (
         {"a.conll": "Aspirin\tB-Drug\nhelps\n.\tO\n"},
         "BX116: .*a.conll:2: the token 'helps' has no tag",
@@ -115,7 +115,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str]] = {
     "files of different formats": ({"a.tsv": CONLL, "b.jsonl": LINE}, "BX212: .*a.tsv is conll, .*b.jsonl is jsonl"),
     "no training part": ({"test.tsv": CONLL}, "BX211: there is no training part.*only test"),
     "a name that means two splits": ({"train-test.tsv": CONLL}, "BX211: cannot tell the split of 'train-test.tsv'"),
-    "a single document": ({"a.jsonl": LINE}, "BX211: .*cannot cut devel from 1 documents"),
+    "a single document": ({"a.jsonl": LINE}, "BX211: .*cannot cut devel: the data have only one text"),
     "no annotations": (
         {"a.csv": "id,text\n" + "".join(f"{n},Text {n}\n" for n in range(30))},
         "train has no annotation",

@@ -185,6 +185,34 @@ def test_an_error_is_a_sentence_and_an_exit_code(
     assert capsys.readouterr().err == told
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["annotate", "x", "--threads", "0"], "--threads must be at least 1, got 0;"),
+        (["annotate", "x", "--threads", "two"], "--threads must be a whole number, got 'two';"),
+        (["annotate", "x", "--precision", "high"], "--precision must be a number, got 'high';"),
+        (["annotate", "x", "--on-error", "ignore"], "--on-error must be 'stop' or 'skip', got 'ignore';"),
+        (["suggest", "x", "-n", "0"], "--number must be at least 1, got 0;"),
+        (["annotate", "x", "--type", "gene"], "no such option: --type; did you mean --types?"),
+        (["formats", "x", "y"], "unexpected arguments: x y;"),
+        (["export", "x"], "missing arguments: RUN and BUNDLE are required;"),
+    ],
+)
+def test_a_bad_value_is_told_with_its_option(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"error: BX001: {said}")
+
+
+def test_a_bad_value_of_a_variable_is_told_with_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BIOMUX_SERVE_PORT", "x")
+    assert cli.run(["serve"]) == 2
+    assert "BX001: BIOMUX_SERVE_PORT must be a whole number, got 'x'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("way", ["before", "after", "environment"])
 def test_debug_shows_where_it_happened(
     way: str,

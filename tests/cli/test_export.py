@@ -35,6 +35,15 @@ def test_verify_says_what_is_wrong_and_exits_with_2(tmp_path: Path, capsys: pyte
     assert "heads.json differs from the manifest" in shown.err
 
 
+def test_verify_of_a_folder_that_is_no_bundle_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["verify", str(tmp_path)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "not a bundle" in shown.err
+
+
 @pytest.mark.parametrize("content", ["- a", "gene: 1", "gene: {sources: [x]}", "{"])
 def test_a_table_of_types_that_is_none_is_refused(
     content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -101,7 +101,7 @@ def test_recipes_are_listed_shown_and_copied(
         (["recipe.yaml", "text.txt", "--set", "masking.mask=0.95"], "must add up to at most 1, got 1.05"),
         (["recipe.yaml", "text.txt", "--set", "distil={teacher: encoder}"], "a teacher needs something to teach"),
         (["recipe.yaml", "text.txt", "--set", "text.hold_out=0.1"], "did you mean"),
-        (["--resume", "nowhere"], "not a pre-training run"),
+        (["--resume", "nowhere"], "no such folder"),
         (["--resume", "stopped", "text.txt"], "a run is resumed as it was started"),
     ],
 )
@@ -142,7 +142,7 @@ def test_formats_are_named_by_the_setting(
         assert biomux([*arguments, *files]) == 2
         said = capsys.readouterr().err
         assert "BX110: picture.png" in said
-        assert "name it with text.format" in said
+        assert "name the format with text.format" in said
         assert "--from" not in said
 
 
@@ -154,8 +154,8 @@ def test_formats_are_named_by_the_setting(
             "BX303: unknown pre-training recipe 'a/mtl'; it is a recipe for `biomux train a/mtl`",
         ),
         (["train", "c/tiny"], "BX303: unknown recipe 'c/tiny'; it is a pre-training recipe: biomux pretrain c/tiny"),
-        (["pretrain", "c/tiny", "--set", "text.held_out=1"], "text → held_out: input should be less than 1"),
-        (["pretrain", "c/tiny", "--set", "distil.map=foo"], "distil → map: input should be 'first', 'last'"),
+        (["pretrain", "c/tiny", "--set", "text.held_out=1"], "text → held_out: must be less than 1, got 1"),
+        (["pretrain", "c/tiny", "--set", "distil.map=foo"], "distil → map: must be 'first', 'last'"),
     ],
 )
 def test_what_is_wrong_is_told_in_words_of_recipes(

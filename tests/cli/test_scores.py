@@ -197,9 +197,9 @@ def test_files_of_other_names_are_scored_by_the_number_of_the_document(
 def test_a_format_that_cannot_be_told_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, odd = put(tmp_path, "gold.tsv", GOLD), put(tmp_path, "odd", "\x01\x02")
     assert run(["score", str(odd), str(gold)]) == 2
-    assert "name it with --gold-format: " in capsys.readouterr().err
+    assert "name the format with --gold-format " in capsys.readouterr().err
     assert run(["score", str(gold), str(odd)]) == 2
-    assert "name it with --predicted-format: " in capsys.readouterr().err
+    assert "name the format with --predicted-format " in capsys.readouterr().err
 
 
 def test_a_map_that_meets_nothing_is_a_slip(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -276,7 +276,7 @@ def test_the_map_of_a_run_with_a_crf(here: Path, capsys: pytest.CaptureFixture[s
     ("arguments", "said"),
     [
         (["study", "d/learning-curv"], "did you mean 'd/learning-curve'"),
-        (["study", "bad.yaml"], "sytems: unknown key, did you mean 'systems'?"),
+        (["study", "bad.yaml"], "sytems: unknown key (did you mean 'systems'?)"),
         (["study", "study.yaml", "--seeds", "one"], "--seeds must be whole numbers"),
         (["study", "study.yaml", "--split", "train", "--corpora", "corpora"], "is trained on 'train'"),
         (["transfer", "both.yaml", "--tasks", "drugs,gens"], "the recipe has no task 'gens'"),

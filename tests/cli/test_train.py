@@ -98,7 +98,7 @@ def test_a_dry_run_counts_the_steps_that_a_recipe_names(
     ("arguments", "said"),
     [
         (["train", "a/mlt"], "did you mean 'a/mtl'"),
-        (["train", "--resume", "nowhere"], "not a run"),
+        (["train", "--resume", "nowhere"], "nowhere: no such folder"),
         (["train", "--resume", "x", "--set", "a=1"], "a run is resumed as it was started"),
         (["train", "recipe.yaml", "--set", "loop.epochs=0"], "loop → epochs"),
         (["runs", "nowhere"], "no such folder"),

@@ -18,11 +18,11 @@ UNIFORM = {"train", "devel", "test"}
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"licens": "x"}, "licens: unknown key, did you mean 'licence'?"),
-        ({"home": {"repositry": "a/b"}}, "home → repositry: unknown key, did you mean 'repository'?"),
+        ({"licens": "x"}, "licens: unknown key (did you mean 'licence'?)"),
+        ({"home": {"repositry": "a/b"}}, "home → repositry: unknown key (did you mean 'repository'?)"),
         (
             {"files": [{"path": "a", "sha": "x"}], "splits": {}},
-            "files → 0 → sha: unknown key, did you mean 'sha256'?",
+            "files → 0 → sha: unknown key (did you mean 'sha256'?)",
         ),
         ({"splits": {"train": {"files": ["elsewhere"]}}}, "names files that are not listed: elsewhere"),
         ({"splits": {"train": {}}}, "splits → train: give either files or made"),

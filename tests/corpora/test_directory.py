@@ -43,14 +43,20 @@ def test_configuration_is_in_the_home_without_xdg(monkeypatch: pytest.MonkeyPatc
     assert directory.config_file() == tmp_path / ".config" / "biomux" / "config.yaml"
 
 
-def test_all_places_are_named_when_none_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(directory.VARIABLE, str(tmp_path / "gone"))
-    with pytest.raises(CorpusError) as caught:
+def test_a_missing_directory_is_told_with_what_named_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    with pytest.raises(
+        CorpusError, match=r"^BX202: no such corpora directory: 'corpora' \(the default\); give --corpora"
+    ):
         directory.find()
-    said = str(caught.value)
-    assert caught.value.code == "BX202"
-    for place in ("--corpora", "BIOMUX_CORPORA", str(tmp_path / "gone"), "config.yaml", "./corpora"):
-        assert place in said
+    configure(tmp_path, f"corpora: {gone}\n")
+    with pytest.raises(CorpusError, match=r"gone' \(named by the key `corpora` in .*config\.yaml\)"):
+        directory.find()
+    monkeypatch.setenv(directory.VARIABLE, str(gone))
+    with pytest.raises(CorpusError, match=r"gone' \(named by the environment variable BIOMUX_CORPORA\)"):
+        directory.find()
+    with pytest.raises(CorpusError, match=r"gone' \(named by --corpora\)"):
+        directory.find(gone)
 
 
 @pytest.mark.parametrize("text", ["corpora: [", "corpora: [a, b]", "corpora: 3"])

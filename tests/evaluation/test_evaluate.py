@@ -104,6 +104,9 @@ def test_views_of_one_corpus_have_names_of_their_own() -> None:
         (["bc5cdr"], {"chosen": ["bc5"]}, "did you mean 'bc5cdr'"),
         (["tmvar3"], {"types": parse("Gene=Chemicals")}, "did you mean 'Chemical'"),
         (["tmvar3"], {"plain": ["gene"], "types": parse("Gene=genes")}, "no type 'genes'"),
+        (["bc5cdr"], {"plain": ["gen"], "known": ["gene"]}, "the model has no type 'gen'; did you mean 'gene'"),
+        (["bc5cdr"], {"plain": ["gene"], "known": ["gene"]}, "corpus 'bc5cdr' has no type called gene"),
+        (["biosses"], {}, "score a corpus with entities, or another model"),
     ],
 )
 def test_what_does_not_fit_is_told(corpora: list[str], options: dict[str, object], said: str) -> None:

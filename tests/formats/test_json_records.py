@@ -96,12 +96,12 @@ def test_broken_objects_give_documents_or_errors() -> None:
             "a.jsonl",
             b'{"pmid": "7", "ab": "x"}\n',
             "BX110: a.jsonl: cannot recognise the format: its objects have the keys 'pmid', 'ab'; "
-            "name those with the text and the id: --text NAME --id NAME, or name it with --from: ",
+            "name those of the text and the id with --text and --id, or name the format with --from ",
         ),
         (
             "a.csv",
             b"nr,ab\n1,x\n",
-            "BX110: a.csv: cannot recognise the format: it has the columns 'nr', 'ab'; name those with the text and the id: --text NAME --id NAME, or",
+            "BX110: a.csv: cannot recognise the format: it has the columns 'nr', 'ab'; name those of the text and the id with --text and --id, or",
         ),
         (
             "a.tsv",

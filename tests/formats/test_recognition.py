@@ -60,12 +60,12 @@ def test_a_written_folder_without_documents_holds_none(name: str, tmp_path: Path
         (
             "a.json",
             b"[]\n",
-            "BX110: a.json: cannot recognise the format: it has no records; name it with --from: ",
+            "BX110: a.json: cannot recognise the format: it has no records; name the format with --from ",
         ),
         (
             "a.json",
             b" {} ",
-            "BX110: a.json: cannot recognise the format: it has no records; name it with --from: ",
+            "BX110: a.json: cannot recognise the format: it has no records; name the format with --from ",
         ),
         (
             "a.tsv",

@@ -111,19 +111,19 @@ def test_a_recipe_with_teachers_made_quick_reads_little_text_and_compares_no_oth
 
 
 def test_an_unknown_key_names_its_nearest_neighbour() -> None:
-    assert "loop → epoch: unknown key, did you mean 'epochs'?" in broken(loop={"epoch": 3})
-    assert "taks: unknown key, did you mean 'tasks'?" in broken(taks={})
-    assert "tasks → ner → scheem: unknown key, did you mean 'scheme'?" in broken(
+    assert "loop → epoch: unknown key (did you mean 'epochs'?)" in broken(loop={"epoch": 3})
+    assert "taks: unknown key (did you mean 'tasks'?)" in broken(taks={})
+    assert "tasks → ner → scheem: unknown key (did you mean 'scheme'?)" in broken(
         tasks={"ner": {"corpus": "bc5cdr", "scheem": "bio"}}
     )
-    assert "model → encoder → vocabulary → files: unknown key, did you mean 'file'?" in broken(
+    assert "model → encoder → vocabulary → files: unknown key (did you mean 'file'?)" in broken(
         model={"encoder": {"name": "x", "vocabulary": {"files": "v.txt"}}}
     )
 
 
 def test_a_bad_value_names_its_path() -> None:
     assert "loop → epochs: " in broken(loop={"epochs": 0})
-    assert "loop → optimizer: input should be 'adamw', 'adam' or 'adamax'" in broken(loop={"optimizer": "sgd"})
+    assert "loop → optimizer: must be 'adamw', 'adam' or 'adamax'" in broken(loop={"optimizer": "sgd"})
     assert "model → encoder → limit: " in broken(model={"encoder": {"name": "x", "limit": "long"}})
 
 
@@ -140,7 +140,7 @@ def test_several_mistakes_are_told_at_once() -> None:
         "loop → epoch: unknown",
         "loop → clip: ",
         "development → split: ",
-        "leeks: unknown key, did you mean 'leaks'?",
+        "leeks: unknown key (did you mean 'leaks'?)",
     ):
         assert part in said
 

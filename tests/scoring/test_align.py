@@ -47,7 +47,7 @@ def test_documents_in_the_same_order_stream() -> None:
 
 def test_a_document_on_one_side_only_is_named() -> None:
     with pytest.raises(
-        ScoreError, match=r"BX701: document 'b': 1 documents are in the gold and not in the predictions"
+        ScoreError, match=r"BX701: document 'b': the document is in the gold but not in the predictions"
     ):
         list(align(documents("a", "b"), documents("a")))
     assert codes(documents("a"), documents("a", "b")) == "BX701"
@@ -61,6 +61,6 @@ def test_an_id_that_comes_twice_is_refused() -> None:
 
 
 def test_different_texts_are_refused_with_the_place() -> None:
-    with pytest.raises(ScoreError, match=r"BX703: document 'a': .* from character 2: 'st' against 'xt'"):
+    with pytest.raises(ScoreError, match=r"BX703: document 'a': .* from character 2 on: 'st' against 'xt'"):
         list(align(documents("a", text="Test"), documents("a", text="Text")))
     assert codes(documents("a", text="Text"), documents("a", text="Text.")) == "BX703"

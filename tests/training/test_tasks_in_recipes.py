@@ -174,7 +174,7 @@ def test_tasks_of_several_kinds_share_an_encoder(directory: Path, tmp_path: Path
         ({"x": {"kind": "tagging"}}, "corpus"),
         (
             {"x": {"corpus": "bc5cdr", "head": {"kind": "pooled", "settings": {"pooling": "min"}}}},
-            "pooling: input should be 'cls', 'mean' or 'max'",
+            "pooling: must be 'cls', 'mean' or 'max'",
         ),
     ],
 )

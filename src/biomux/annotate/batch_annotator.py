@@ -43,7 +43,7 @@ SPARK = "array<struct<start: bigint, end: bigint, type: string, text: string, sc
 
 @dataclass(frozen=True)
 class BatchAnnotator:
-    """Annotates texts and batches of texts. `text` is the column or key with the texts, `output` the one that the entities go to."""
+    """Annotates texts and batches of texts. `text` is the column or key with the texts, `output` the one for the entities."""
 
     settings: AnnotateSettings = field(default_factory=AnnotateSettings)
     text: str = "text"
@@ -105,7 +105,7 @@ class BatchAnnotator:
         return UsageError(
             "BX001",
             f"the batch has no column {self.text!r}",
-            hint=f"name the one with the texts: annotator(text=…); it has {', '.join(names)}",
+            hint=f"name the column with the texts in annotator(text=…); the batch has {', '.join(names)}",
         )
 
     def _entities(self, texts: Sequence[Any]) -> list[Entities | None]:
@@ -143,10 +143,10 @@ def annotator(
     runtime: str = "auto",
     **options: Unpack[QueryOptions],
 ) -> BatchAnnotator:
-    """A callable for engines of others (Ray Data, Spark, Dask, Beam, joblib, multiprocessing): small when pickled, it loads the model where it is called.
+    """Make a callable that annotates batches in Ray Data, Spark, Dask, Beam, joblib or multiprocessing. It is small when pickled, and loads the model in the process that calls it.
 
-    It takes a text, a list of texts or of dictionaries, a dictionary of columns, a pandas DataFrame, a pyarrow Table, or an iterator of these, and gives the same back with entities
-    (`start`, `end`, `type`, `text`, `score`) in the column `output`. `text` is the column with the texts. `model` and `runtime` are what `load` takes, options as in `Tagger.annotate`.
+    The callable takes a text, a list of texts or of dictionaries, a dictionary of columns, a pandas DataFrame, a pyarrow Table, or an iterator of these. For texts it returns lists of entities;
+    dictionaries and tables are returned with the entities (`start`, `end`, `type`, `text`, `score`) in the column `output`. `text` is the column with the texts. `model` and `runtime` are as in `load`, options as in `Tagger.annotate`.
 
     >>> annotator(types=["gene"], text="abstract")                    # doctest: +ELLIPSIS
     BatchAnnotator(...text='abstract', output='entities', threads=1)

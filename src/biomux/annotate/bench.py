@@ -201,7 +201,7 @@ def in_process(folder: Path, arguments: list[str], *, threads: int, runtime: str
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             raise AnnotateError(
                 "BX603",
-                f"a process that annotates ended with {done.returncode}: {lines[-1] if lines else 'it wrote nothing'}",
+                f"the annotating process ended with exit code {done.returncode}: {lines[-1] if lines else 'it wrote nothing'}",
             )
         needed = json.loads(peak.read_text())
     return spent, None if needed is None else float(needed)

@@ -55,7 +55,7 @@ def _files(argument: str) -> list[Path]:
     try:
         return list(files(argument, on_unread=ignore_unread))
     except UsageError as error:
-        raise UsageError(error.code, error.message, hint=f"{error.hint}, or say --as-text if it is a text") from None
+        raise UsageError(error.code, error.message, hint=f"{error.hint}, or add --as-text if it is a text") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class OnRay:
                 if address
                 else f"cannot start a Ray cluster here: {_first_line(error)}",
                 where=address,
-                hint="check the address, that the cluster runs, and that its versions of Ray and Python are those here",
+                hint="check the address, that the cluster is running, and that it has the same versions of Ray and Python as this machine",
             ) from error
         try:
             yield ray, address is None
@@ -255,7 +255,7 @@ def _shelf() -> Path:
     shelf.mkdir(mode=0o700, exist_ok=True)
     if hasattr(os, "getuid") and shelf.stat().st_uid != owner:
         raise AnnotateError(
-            "BX625", "the folder for bundles belongs to somebody else", where=str(shelf), hint="remove it"
+            "BX625", "the folder for bundles belongs to another user", where=str(shelf), hint="remove it"
         )
     return shelf
 

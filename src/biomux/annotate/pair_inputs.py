@@ -62,7 +62,7 @@ class PairInputs(Inputs):
         try:
             return super().places()
         except UsageError as error:
-            hint = (error.hint or "").removesuffix(", or say --as-text if it is a text")
+            hint = (error.hint or "").removesuffix(", or add --as-text if it is a text")
             raise UsageError(error.code, error.message, where=error.where, hint=hint or None) from None
 
     def documents(self) -> Iterator[Document]:

@@ -100,7 +100,9 @@ def run(
         )
     if str(goal.path).startswith("memory://") and (workers > 1 or cluster):
         raise UsageError(
-            "BX001", "memory:// is this process's own: others cannot write there", hint="use one worker, or another URL"
+            "BX001",
+            "cannot write to memory:// from several processes: it exists in one process only",
+            hint="use one worker, or another URL",
         )
     process_threads = threads or (cluster.threads if cluster else max(1, usable_cores() // workers))
     found_stretches = inputs.stretches()

@@ -91,11 +91,11 @@ def _taggers(annotator: Annotator, heads: Sequence[str] | None) -> list[Tagging]
         if name not in {task.name for task in taggers}:
             raise UsageError(
                 "BX001",
-                f"the model has no head {name!r} that tags",
+                f"the model has no head {name!r} that finds entities",
                 hint=did_you_mean(name, [tagger.name for tagger in taggers]),
             )
     if not taggers:
-        raise UsageError("BX001", "the model has no head that tags", hint="name a model with --model that tags")
+        raise UsageError("BX001", "the model has no head that finds entities", hint="name another model with --model")
     return [task for task in taggers if heads is None or task.name in heads]
 
 

@@ -172,13 +172,9 @@ def _tell(error: Exception) -> int:
         error.show()
         return 2
     if hasattr(error, "format_message"):  # whatever typer finds wrong with a command line
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context else "biomux"
-        message = _needed(error) or error.format_message().strip().rstrip(".").replace("Value error, ", "")
-        message, _, meant = message.partition(". Did you mean ")
-        hint = f"did you mean {meant} see '{path} --help'" if meant else f"see '{path} --help'"
-        usage = UsageError("BX001", message[:1].lower() + message[1:], hint=hint)
-        return _say(error_line(usage), 2)
+        from biomux.cli.ui.usage import usage_error
+
+        return _say(error_line(usage_error(error)), 2)
     if isinstance(error, MemoryError):
         usage = UsageError("BX002", "out of memory", hint="close other programs, or split the input")
         return _say(error_line(usage), 2)
@@ -198,22 +194,6 @@ def _tell(error: Exception) -> int:
         "please report it, with the output of the same command with --debug",
         1,
     )
-
-
-def _needed(error: Exception) -> str | None:
-    """What to say if one of several arguments is missing: typer names the first, which may well have been given."""
-    command = getattr(getattr(error, "ctx", None), "command", None)
-    if type(error).__name__ != "MissingParameter":
-        return None
-    if command is None or getattr(getattr(error, "param", None), "param_type_name", None) != "argument":
-        return None
-    required = [
-        str(parameter.metavar or parameter.name)
-        for parameter in command.params
-        if parameter.param_type_name == "argument" and parameter.required
-    ]
-    names = " ".join(required).replace("...", "").split()
-    return f"missing arguments: {' and '.join(names)} are required" if len(names) > 1 else None
 
 
 def _say(message: str, code: int) -> int:

@@ -194,14 +194,14 @@ def command(
 
     reads = read_as(from_, text, id, option)
     query = Query(
-        types=names(types),
+        types=names(types, "types"),
         heads=names(heads),
         threshold=thresholds(threshold),
         precision=precision,
         resolve=resolve,
         abbreviations=abbreviations,
         consistent=consistent,
-        tasks=names(tasks),
+        tasks=names(tasks, "tasks"),
         keep_entities=keep_entities,
     )
     settings = AnnotateSettings(bundle=model, query=query, strict=strict, runtime=runtime)
@@ -220,9 +220,15 @@ def command(
             on_error=on_error,
         )
     else:
-        if workers > 1 or on != "local":
-            asked = "--workers" if workers > 1 else "--on"
-            raise UsageError("BX001", f"{asked} needs an output file or folder", hint="name one with -o")
+        needs_output = {
+            "--workers": workers > 1,
+            "--on": on != "local",
+            "--gzip": gzip,
+            "--restart": restart,
+            "--overwrite": overwrite,
+        }
+        if without := [option for option, given in needs_output.items() if given]:
+            raise UsageError("BX001", f"{without[0]} needs an output file or folder", hint="name one with -o")
         way = "plain" if plain else format or ("terminal" if sys.stdout.isatty() else "jsonl")
         read_inputs = Inputs(inputs, reads=reads, texts=as_text)
         failed = stream(read_inputs, settings, way=way, threads=threads, on_error=on_error)

@@ -57,7 +57,7 @@ def command(
     as_text: AsText = False,
     heads: Annotated[
         str | None,
-        typer.Option("--heads", metavar="NAMES", help="Heads to ask. Default: all that the model has for questions."),
+        typer.Option("--heads", metavar="NAMES", help="Heads to use. Default: all that the model has for questions."),
     ] = None,
     model: Model = None,
     threshold: Annotated[

@@ -67,14 +67,17 @@ def command(
         ),
     ] = None,
     samples: Annotated[
-        int, typer.Option("--samples", min=10, help="Number of resamples for the significance tests.")
+        int, typer.Option("--samples", metavar="N", min=10, help="Number of resamples for the significance tests.")
     ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of the resampling.")] = 0,
-    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Significance level.")] = 0.05,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of the resampling.")] = 0,
+    alpha: Annotated[
+        float, typer.Option("--alpha", metavar="P", min=0.0001, max=0.5, help="Significance level.")
+    ] = 0.05,
     bars: Annotated[
-        Bars, typer.Option("--bars", help="Test that decides which systems a bar joins in the diagram.")
+        Bars,
+        typer.Option("--bars", help="Test by which bars in the diagram join systems that do not differ significantly."),
     ] = Bars.conover,
-    title: Annotated[str, typer.Option("--title", help="Title of the diagram.")] = "",
+    title: Annotated[str, typer.Option("--title", metavar="TITLE", help="Title of the diagram.")] = "",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for comparison.json and ranks.svg.")
     ] = None,
@@ -92,7 +95,8 @@ def command(
     test, average ranks, and Conover's (Holm) and Nemenyi's tests of all pairs follow; these need the extra biomux[report]. With -o, a
     critical-difference diagram is drawn.
 
-    With --text, runs or bundles are compared in one sentence: a row for every mention that any of them finds, with the score that each gives it.
+    With --text, runs or bundles are compared on one text: the table has a row for every mention that any of them finds, with the score
+    from each.
 
     Examples:
 

@@ -149,10 +149,10 @@ def fetch(
     corpora: str = _CORPORA,
     dry_run: bool = typer.Option(False, "--dry-run", help="Only show what would be downloaded, and where it would go."),
 ) -> None:
-    """Download corpora from their public sites into the corpora directory.
+    """Download corpora from their public sites.
 
-    An interrupted download is resumed. Every file is checked against the card before it is put in place. Files that have no direct
-    address or cannot be reached are listed, with where to put them. Terms differ by corpus: read its card first.
+    The files go into the corpora directory. An interrupted download is resumed. Every file is checked against the card before it is put in place. Files that have no direct
+    address or cannot be reached are listed, with the places where you should put them. Terms of use differ: read the card of a corpus first.
 
     Examples:
 

@@ -43,7 +43,7 @@ def command(
         bool, typer.Option("--cross/--no-cross", help="Also score heads of other corpora with similar types.")
     ] = True,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Score only the first N documents of each corpus.")
+        int | None, typer.Option("--limit", metavar="N", min=1, help="Score only the first N documents of each corpus.")
     ] = None,
     errors: Mistakes = 0,
     output: ScoresFolder = None,
@@ -103,7 +103,7 @@ def command(
     import biomux
     from biomux.cli.ui.display import note, progress
     from biomux.cli.ui.score_output import listed, show
-    from biomux.engine.bundle.reader import MANIFEST
+    from biomux.engine.bundle.checksums import MANIFEST
     from biomux.engine.load import find
     from biomux.engine.runtimes import REFERENCE
     from biomux.errors import UsageError

@@ -21,23 +21,30 @@ def command(
         ),
     ] = "auto",
     tolerance: Annotated[
-        float, typer.Option(min=0, help="Points of F1 that a head may lose by int8 quantization.")
+        float, typer.Option(metavar="POINTS", min=0, help="Points of F1 that a head may lose by int8 quantization.")
     ] = 0.3,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of development documents per head to measure on. Default: all."),
+        typer.Option(
+            metavar="N", min=1, help="Maximum number of development documents per head to measure on. Default: all."
+        ),
     ] = None,
     corpora: CorporaFolder = None,
     types: Annotated[
-        Path | None, typer.Option(help="YAML or JSON file that defines plain types: name → sources [head, type], rule.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="YAML or JSON file that defines plain types: for each name, its sources ([head, type]) and its rule.",
+        ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads to measure with. Default: all cores.")
+        int | None, typer.Option(metavar="N", min=1, help="Number of threads to measure with. Default: all cores.")
     ] = None,
     chosen_on: Annotated[
         Path | None,
         typer.Option(
-            help="If RUN continued another run on the development data: that other run, whose weights are then used for measuring."
+            metavar="OTHER",
+            help="The run that RUN continued on the development data, if it did; its weights are then used for measuring.",
         ),
     ] = None,
     heads: Annotated[
@@ -60,8 +67,8 @@ def command(
     A bundle is one folder with the graph, the tokenizer, the table of heads, calibration, examples, a model card, and a manifest with
     checksums. It is read back and verified before it appears under its name.
 
-    Each head is measured on the development documents of its own corpus, with fp32 and with int8. If a head loses significantly more than
-    the tolerance, or the heads do on average, more matrices of the encoder are kept in fp32; if no mix is good enough, int8 is refused
+    Each head is measured on the development documents of its own corpus, with fp32 and with int8. If a head, or the average of all heads,
+    loses significantly more than the tolerance, more matrices of the encoder are kept in fp32. If no mix is good enough, int8 is refused
     (with auto, fp32 is used). The measurements, with their errors, are stored in the bundle. Temperatures, and the thresholds for
     biomux annotate --precision, are fitted on the same documents.
 
@@ -121,11 +128,15 @@ def command(
 def _types(path: Path) -> dict[str, Any]:
     import yaml
 
+    from biomux.validation import yaml_mistake
+
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise UsageError("BX001", "it is not UTF-8 text", where=str(path), hint="name a YAML or JSON file") from None
+    except yaml.YAMLError as error:
         raise UsageError(
-            "BX001", f"not valid YAML: {' '.join(str(error).split())}", where=str(path), hint="check the indentation"
+            "BX001", f"not valid YAML: {yaml_mistake(error)}", where=str(path), hint="check the indentation"
         ) from None
     usable = isinstance(content, dict) and all(
         isinstance(entry, dict)

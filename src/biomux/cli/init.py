@@ -19,17 +19,27 @@ if TYPE_CHECKING:
 
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Annotated data: a file, folder or glob.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Recipe to write. Default: NAME.yaml.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Recipe to write. Default: NAME.yaml.")
+    ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Encoder: a folder, a hub name, or default for that of the bundle that comes with Biomux. Default: the best at hand.",
+            help="Encoder: a folder, a hub name, or the word default, for the encoder of the bundle that comes with Biomux. Default: the best one that needs no download.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the recipe. Default: by the path of the data.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the recipe. Default: taken from the path of the data.")
+    ] = None,
     test: Annotated[
-        float | None, typer.Option(min=0.01, max=0.9, help="Share to cut for a test part, if there is none.")
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.01,
+            max=0.9,
+            help="Share of the documents to split off as a test part, if there is none.",
+        ),
     ] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate/--no-estimate", help="Measure how long training would take.")
@@ -38,8 +48,8 @@ def command(
 ) -> None:
     """Write a recipe for data of your own.
 
-    Looks at the data, says what they hold, and writes a whole, commented recipe: the kinds of tasks that the annotations allow, their types, an encoder that is
-    at hand without a download, and a number of epochs that suits the size of the data. If there is no test part, one is split off.
+    Looks at the data, says what they hold, and writes a whole, commented recipe: the kinds of tasks that the annotations allow, their types, an encoder that
+    needs no download, and a number of epochs that suits the size of the data. If there is no test part, one is split off.
 
     Examples:
 

@@ -66,7 +66,7 @@ def command(
     option: Options = None,
     heads: Annotated[
         str | None,
-        typer.Option("--heads", metavar="NAMES", help="Heads to ask. Default: all that the model has for pairs."),
+        typer.Option("--heads", metavar="NAMES", help="Heads to use. Default: all that the model has for pairs."),
     ] = None,
     model: Model = None,
     threshold: Annotated[

@@ -41,10 +41,10 @@ def command(
     The encoder is written to the folder encoder of the run; name that folder in recipes, as model.encoder.name. A run stopped with Ctrl-C can be resumed, and ends with the same weights as
     if it had not been stopped. The command prints the encoder's folder.
 
+    Examples:
+
         biomux pretrain c/bio-distil --small texts/ --set text.format=lines
-
         biomux pretrain my.yaml 'abstracts/*.txt.gz' --set loop.steps=2000
-
         biomux pretrain --resume runs/bio-distil-1
     """
     from biomux.cli.ui import training_output

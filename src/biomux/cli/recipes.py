@@ -27,7 +27,9 @@ def _group() -> None:
 
 @app.command("list")
 def list_() -> None:
-    """List the recipes that come with Biomux, by paper, including those for pre-training, and the studies that compare them.
+    """List the recipes and studies that come with Biomux.
+
+    They are listed by paper, with the recipes for pre-training and the studies that compare recipes.
 
     Example:
 

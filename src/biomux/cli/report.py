@@ -28,12 +28,16 @@ def command(
         ),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
-    examples: Annotated[int, typer.Option("--examples", min=0, help="Number of examples of each kind of mistake.")] = 2,
+    examples: Annotated[
+        int, typer.Option("--examples", metavar="N", min=0, help="Number of examples of each kind of mistake.")
+    ] = 2,
     samples: Annotated[
-        int, typer.Option("--samples", min=10, help="Number of resamples for the significance tests.")
+        int, typer.Option("--samples", metavar="N", min=10, help="Number of resamples for the significance tests.")
     ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of the resampling.")] = 0,
-    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Significance level.")] = 0.05,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of the resampling.")] = 0,
+    alpha: Annotated[
+        float, typer.Option("--alpha", metavar="P", min=0.0001, max=0.5, help="Significance level.")
+    ] = 0.05,
 ) -> None:
     """Make one report page from runs, scores and studies.
 

@@ -23,11 +23,12 @@ def command(
     """List and compare runs.
 
     Shows the recipe of each run, its state (running, stopped, failed, done), its best development score, the score of each task, the time
-    it took and the tokens it read. The best runs come first. Runs of biomux pretrain follow, with the perplexity of held-out text before
-    and at its best; the lowest comes first. For runs that added heads to a bundle (biomux train --with), the scores are those of the new heads.
+    it took and the tokens it read. The best runs come first. Runs of biomux pretrain follow, with the perplexity of held-out text before training
+    and at its lowest; the lowest comes first. For runs that added heads to a bundle (biomux train --with), the scores are those of the new heads.
+
+    Examples:
 
         biomux runs
-
         biomux runs experiments --json
     """
     if not folder.is_dir():

@@ -34,12 +34,11 @@ def command(
     seeds later. At the end, report.md, report.html and report.json give all values, mean and standard deviation over seeds, curves, and
     significance tests between systems on the same documents. If a run fails it is reported, the others continue, and the exit code is 3.
 
+    Examples:
+
         biomux study d/learning-curve --dry-run
-
         biomux study d/ten-percent --set model.encoder.name=weights/minilm --set loop.epochs=20
-
         biomux study a/table --quick -o try
-
         biomux study mine.yaml --seeds 1,2,3,4,5
     """
     from biomux.cli.ui import study_output

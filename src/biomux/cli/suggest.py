@@ -18,30 +18,41 @@ if TYPE_CHECKING:
 
 def command(
     files: Annotated[list[str], typer.Argument(metavar="FILES", help="Files, folders or globs of documents.")],
-    number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many documents to suggest.")] = 100,
+    number: Annotated[
+        int, typer.Option("-n", "--number", metavar="N", min=1, help="How many documents to suggest.")
+    ] = 100,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="Write the documents there. Default: a table of their ids on standard output."
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="File or folder for the documents. Default: a table of their ids on standard output.",
         ),
     ] = None,
     format: Annotated[
-        str | None, typer.Option("--format", "--to", help="Output format. Default: by the output's name.")
+        str | None,
+        typer.Option(
+            "--format", "--to", metavar="FORMAT", help="Output format. Recognised by OUT's suffix if not given."
+        ),
     ] = None,
     model: Model = None,
     heads: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Heads whose uncertainty counts. Default: all heads that tag.")
+        str | None,
+        typer.Option(metavar="NAMES", help="Heads whose uncertainty counts. Default: all heads that find entities."),
     ] = None,
     types: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Entity types to write, for instance gene,disease; the uncertainty of the heads that find them counts. Default: all.",
+            help="Entity types to write, for instance gene,disease; only the heads that find them count. Default: all.",
         ),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="FILES", help="Leave out texts that are in these files already. Repeatable."),
+        typer.Option(
+            "--without", metavar="FILES", help="Leave out texts that these files already contain. Repeatable."
+        ),
     ] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Write the texts without what the model finds in them.")] = False,
     from_: From = None,
@@ -49,8 +60,8 @@ def command(
 ) -> None:
     """Suggest the documents most worth annotating next.
 
-    These are the documents about which the model is least sure, and that are unlike each other. They are written with what the model finds in them, to be
-    corrected, in the format of your annotation tool: brat, Label Studio, doccano or Prodigy. Once corrected, they are data to train on.
+    These are documents about which the model is least sure, and which differ from each other. They are written in the format of your annotation tool (brat, Label
+    Studio, doccano or Prodigy), with what the model finds in them, for you to correct. The corrected documents are data to train on.
 
     Examples:
 
@@ -72,7 +83,7 @@ def command(
     if heads and types:
         raise UsageError("BX001", "cannot use both --heads and --types", hint="give one of them")
     annotator = biomux.load(model)
-    doubting = heads_of_types(annotator, names(types) or ()) if types else names(heads)
+    doubting = heads_of_types(annotator, names(types, "types") or ()) if types else names(heads)
     known = {squeezed(document.text) for place in without or () for document in formats.read(place)}
     blank = 0
     with progress("reading") as bar:
@@ -97,7 +108,7 @@ def command(
         return
     made: list[Document] = [suggestion.document for suggestion in suggestions]
     if not bare:
-        made = list(annotator.annotate(made, heads=names(heads), types=names(types)))
+        made = list(annotator.annotate(made, heads=names(heads), types=names(types, "types")))
     tally = formats.LossTally()
     formats.write(made, output, format=chosen.name, on_loss=tally)
     for line in tally.lines():

@@ -39,7 +39,9 @@ def map_command(
         typer.Option("--output", "-o", metavar="DIR", help="Folder for map.json, vectors.npy and task-map.svg."),
     ] = None,
     overwrite: Overwrite = False,
-    examples: Annotated[int, typer.Option("--examples", min=1, help="Number of training examples per task.")] = 100,
+    examples: Annotated[
+        int, typer.Option("--examples", metavar="N", min=1, help="Number of training examples per task.")
+    ] = 100,
     settings: RecipeSettings = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Train the recipe with few documents, a small encoder and one epoch.")
@@ -47,18 +49,18 @@ def map_command(
     corpora: CorporaFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a map of tasks: close ones change the encoder in similar ways.
+    """Draw a map of tasks: neighbours change the encoder in similar ways.
 
     A task's vector is the root-mean-square gradient of its loss at each unit of the encoder's layers (the diagonal of the Fisher
     information), over some training examples. Give one run with several tasks, or several runs that started from the same encoder.
 
-    A recipe is trained first, into runs/NAME-map; if you repeat the command, it resumes what was stopped, and trains nothing twice. --set
-    and --quick are for the recipe. d/twelve is paper D's map of twelve tasks.
+    A recipe is trained first, into runs/NAME-map. If you repeat the command, it resumes a stopped run and uses a finished one as it is.
+    --set and --quick apply to the recipe. d/twelve is paper D's map of twelve tasks.
+
+    Examples:
 
         biomux tasks map runs/b-refine-1 -o map
-
         biomux tasks map d/twelve --set model.encoder.name=weights/minilm -o map
-
         biomux tasks map runs/single-* --json
     """
     import json

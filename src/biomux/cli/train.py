@@ -41,14 +41,14 @@ def command(
         typer.Option(
             "--with",
             metavar="BUNDLE",
-            help="Add the tasks as further heads to this bundle (the name default means the one that comes with Biomux), whose other answers do not change unless --way says so.",
+            help="Add the tasks as further heads to this bundle; default is the one that comes with Biomux. Its other answers do not change unless you choose another --way.",
         ),
     ] = None,
     way: Annotated[
         Literal["frozen", "light", "best"] | None,
         typer.Option(
             "--way",
-            help="With --with: leave the encoder as it is (frozen, the default), tune it lightly while keeping the other heads' answers close to what they were (light), or try both and use what is better on development data (best).",
+            help="With --with: leave the encoder as it is (frozen, the default), tune it lightly, so that the other heads' answers hardly change (light), or try both and use the one that is better on development data (best).",
             show_default=False,
         ),
     ] = None,
@@ -71,24 +71,22 @@ def command(
     predictions on the development documents. A run stopped with Ctrl-C can be resumed, and ends with the same weights as if it had not
     been stopped.
 
-    If you give data instead of a recipe, the recipe is the one that biomux init would write for them.
+    If you give data instead of a recipe, the model is trained with the recipe that biomux init would write for them.
 
-    With --with default, what is learned becomes one more head of the bundle that comes with Biomux: its encoder stays as it is, so all other types are found as before,
-    and training takes seconds to minutes. The new bundle is in the run's folder. With --way best the encoder is also tuned a little, which takes several times as long and may find more of the
-    new type; the tuned encoder is used if it does so on development documents, and if no more of the other answers change than --tolerance allows.
+    With --with default, the recipe's tasks become further heads of the bundle that comes with Biomux. Its encoder stays as it is, so all other types are found as before,
+    and training takes seconds to minutes. The new bundle is in the run's folder.
+
+    With --way best, the encoder is also tuned a little. This takes several times as long, but may find more of the new type. The tuned encoder is used only if it scores
+    better on the development documents, and if it changes no more of the other answers than --tolerance allows.
+
+    Examples:
 
         biomux train a/mtl
-
         biomux train my-data/
-
         biomux train my.yaml --with default
-
         biomux train my.yaml --with default --way best --tolerance 2
-
         biomux train d/joint-max --set loop.seed=2 --set model.encoder.name=weights/minilm
-
         biomux train a/mtl --dry-run
-
         biomux train --resume runs/a-mtl-1
     """
     with needs_torch():

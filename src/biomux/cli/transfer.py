@@ -46,12 +46,11 @@ def command(
 
     Repeat the command to resume a study that was stopped. If a run fails it is reported, the others continue, and the exit code is 3.
 
+    Examples:
+
         biomux transfer b/transfer --dry-run
-
         biomux transfer b/transfer --set model.encoder.name=weights/minilm -o studies/transfer
-
         biomux transfer d/joint-max --set 'tasks.ner.train=[train]' --seeds 1,2,3
-
         biomux transfer b/refine-open --tasks chemprot,ddi,nli4ct --quick
     """
     from biomux.cli.ui import study_output

@@ -28,6 +28,8 @@ def command(
 
     folder = find(bundle)
     checks = list(verify(folder))
+    if checks[0].error is not None:
+        raise checks[0].error
     rows = [(check.what, "fine" if check.error is None else "WRONG", check.said) for check in checks]
     table(["checked", "result", "what was found"], rows, title=str(folder))
     if checks[-1].error is not None:

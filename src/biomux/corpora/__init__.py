@@ -1,4 +1,4 @@
-"""Corpora: documents with splits and a card.
+"""Corpora: annotated documents in splits (train, devel, test), each corpus described by a card.
 
 >>> from biomux import corpora
 >>> corpora.card("bc5cdr").types

@@ -151,7 +151,7 @@ class Card(_Part):
         if any(split.files for split in self.splits.values()) and self.format is None:
             raise ValueError("there are files but no format")
         if self.credentialed and not self.apply:
-            raise ValueError("a credentialed corpus must say how to apply")
+            raise ValueError("a credentialed corpus must say how to apply, in the key apply")
         return self
 
     def cuts(self, split: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import yaml
 
 from biomux.corpora.card import NAME, Card, parse
 from biomux.errors import CorpusError, did_you_mean
+from biomux.validation import yaml_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,7 +68,7 @@ def read(text: str, *, where: str, defaults: Mapping[str, Any] | None = None) ->
         data = yaml.load(text, Loader=_Loader)  # noqa: S506
     except yaml.YAMLError as error:
         raise CorpusError(
-            "BX206", f"the card is not valid YAML: {' '.join(str(error).split())}", where=where, hint="correct the file"
+            "BX206", f"the card is not valid YAML: {yaml_mistake(error)}", where=where, hint="correct the file"
         ) from None
     return parse({**defaults, **data} if defaults and isinstance(data, dict) else data, where=where)
 
@@ -92,7 +93,7 @@ def _named(loaded: Card, name: str, where: str) -> Card:
     if loaded.name != name:
         raise CorpusError(
             "BX206",
-            f"the name in the card must be that of its file, got {loaded.name!r}",
+            f"the card's name must be {name!r}, like its file, got {loaded.name!r}",
             where=where,
             hint="rename one of them",
         )

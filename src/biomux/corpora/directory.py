@@ -10,6 +10,7 @@ import yaml
 from biomux.errors import CorpusError
 
 VARIABLE = "BIOMUX_CORPORA"
+DEFAULT = "the default"
 
 
 def config_file() -> Path:
@@ -22,10 +23,10 @@ def candidates(directory: str | Path | None = None) -> list[tuple[str, Path | No
     """The places that may name the directory, in the order they are tried; None if one is not set."""
     variable = os.environ.get(VARIABLE)
     return [
-        ("the argument (--corpora)", Path(directory) if directory is not None else None),
-        (f"the variable {VARIABLE}", Path(variable) if variable else None),
-        (f"the key `corpora` of {config_file()}", _configured()),
-        ("the folder ./corpora", Path("corpora")),
+        ("--corpora", Path(directory) if directory is not None else None),
+        (f"the environment variable {VARIABLE}", Path(variable) if variable else None),
+        (f"the key `corpora` in {config_file()}", _configured()),
+        (DEFAULT, Path("corpora")),
     ]
 
 
@@ -35,17 +36,15 @@ def chosen(directory: str | Path | None = None) -> Path:
 
 
 def find(directory: str | Path | None = None) -> Path:
-    """The corpora directory; if it does not exist, the error names every place that was tried."""
+    """The corpora directory; if it does not exist, the error says what named it."""
     path = chosen(directory)
     if path.is_dir():
         return path
-    tried = "; ".join(
-        f"{place}: {candidate if candidate is not None else 'not set'}" for place, candidate in candidates(directory)
-    )
+    origin = next(place for place, candidate in candidates(directory) if candidate is not None)
     raise CorpusError(
         "BX202",
-        f"no such corpora directory: {str(path)!r} (from {tried})",
-        hint=f"give --corpora DIR, or set {VARIABLE}",
+        f"no such corpora directory: {str(path)!r} ({origin if origin == DEFAULT else f'named by {origin}'})",
+        hint=f"give --corpora DIR, or set {VARIABLE}; 'biomux corpora --help' says where it is looked for",
     )
 
 
@@ -66,11 +65,14 @@ def _configured() -> Path | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        from biomux.validation import yaml_mistake  # here: it imports pydantic
+
+        reason = yaml_mistake(error) if isinstance(error, yaml.YAMLError) else getattr(error, "strerror", None)
         raise CorpusError(
             "BX202",
-            f"cannot read the configuration: {' '.join(str(error).split())}",
+            f"cannot read the configuration: {reason or 'it is not UTF-8 text'}",
             where=str(file),
-            hint="correct it",
+            hint="correct the file",
         ) from None
     value = data.get("corpora") if isinstance(data, dict) else None
     if value is not None and not isinstance(value, str):

@@ -351,15 +351,16 @@ def _cuts(
     if not places:
         raise CorpusError(
             "BX211",
-            "there are no documents in the data",
+            "no documents could be read from the data",
             where=whole.card.title,
-            hint="export or write them again, or name other files",
+            hint="check that the files hold documents, and correct what else is reported",
         )
     sizes = [max(1, round(share * len(places))) for _, share in shares]
     if len(places) <= sum(sizes):
+        amount = f"{len(places)} different texts" if len(places) > 1 else "one text"
         raise CorpusError(
             "BX211",
-            f"cannot cut {' and '.join(name for name, _ in shares)} from {len(places)} documents with different texts",
+            f"cannot cut {' and '.join(name for name, _ in shares)}: the data have only {amount}",
             where=whole.card.title,
             hint="annotate more documents, or give files for these parts",
         )

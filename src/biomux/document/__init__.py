@@ -1,8 +1,8 @@
 """The document: a text and everything known about it.
 
-Offsets are characters (Unicode code points, as Python counts them), half-open, over `Document.text`. Nothing here moves or
-loses a character: `document.text[span.start:span.end]` is always the mention (for a discontinuous span: everything from its
-first fragment to its last; `Document.mention` joins the fragments).
+Offsets count characters of `Document.text` (Unicode code points, as in Python), and the end of a range is not included. The text is never
+changed, so `document.text[span.start:span.end]` is always the mention. For a discontinuous span, this is everything from its
+first fragment to its last; `Document.mention` joins the fragments.
 
 >>> document = Document("1", "Aspirin causes ulcers.", spans=(Span(0, 7, "chemical"), Span(15, 21, "disease")))
 >>> [(entity.text, entity.type) for entity in document.entities]

@@ -86,6 +86,8 @@ def plan(
         )
     _must_be_known(chosen or (), [head.name for head in heads], "head")
     usable = [head for head in heads if chosen is None or head.name in chosen]
+    if known:
+        _must_be_known(plain, known, "type")
     names = [name for spec in corpora for name in ([head.base for head in usable] if spec == ALL else [spec]) if name]
     plain = plain or _mapped_to(types, heads, known)
     columns = []
@@ -97,6 +99,12 @@ def plan(
             spec_columns += _asked(spec, usable, part, by_name=chosen is not None)
             if not spec_columns and chosen is None and own.of_spec(view.parse(spec)[0]) is not None:
                 spec_columns += _columns(spec, taggers, part, _shared(spec, known), None, with_cross)
+        if not spec_columns and plain and (gold := types_of(spec)):
+            raise UsageError(
+                "BX001",
+                f"corpus {own.short_name(view.parse(spec)[0])!r} has no type called {' or '.join(plain)}",
+                hint=f"say which types correspond, for instance --map {gold[0]}=TYPE; the corpus has {', '.join(gold)}",
+            )
         if not spec_columns:
             raise UsageError(
                 "BX001",
@@ -108,7 +116,7 @@ def plan(
         raise UsageError(
             "BX001",
             "cannot choose corpora by name: no head is named after a corpus",
-            hint="name a corpus, with --map or --heads",
+            hint="name a corpus, and say with --map or --heads what to score on it",
         )
     return _distinct(columns)
 
@@ -126,7 +134,7 @@ def _part(spec: str, heads: Sequence[EvaluatedHead]) -> str:
             raise CorpusError(
                 "BX207",
                 f"{name} has no test part, and the model was trained on data of that name",
-                hint="name the recipe that it was trained with (my.yaml), which says what was held out, or another part with --split devel",
+                hint="give the recipe of the model instead of the data, since it says what was held out, or name another part with --split devel",
             )
         return TEST
     return WHOLE if TEST not in splits and splits["devel"].made else TEST
@@ -195,12 +203,12 @@ def _way_out(spec: str, heads: Sequence[EvaluatedHead], model_types: Sequence[st
     if taggers and model_types and own.of_spec(view.parse(spec)[0]) is not None and (gold := types_of(spec)):
         ways.append(f"say which types correspond, for instance --map {gold[0]}=TYPE")
         ways[-1] += f"; the corpus has {', '.join(gold)}, the model {', '.join(model_types)}"
-    elif taggers:
-        ways.append("score the model's types that have the same names with --types TYPE,...")
+    elif taggers and types_of(spec):
+        ways.append("score types of the same names with --types TYPE,...")
         ways.append(f"say which types correspond with --map CORPUS_TYPE=HEAD/TYPE; the heads are {', '.join(taggers)}")
     if other_heads:
         ways.append(f"name a head that fits with --heads: {', '.join(other_heads)}")
-    return "; or ".join(ways)
+    return "; or ".join(ways or ["score a corpus with entities, or another model"])
 
 
 def _crossed(spec: str, base: str, heads: Sequence[EvaluatedHead], split: str) -> Iterator[Column]:

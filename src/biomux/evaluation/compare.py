@@ -229,12 +229,12 @@ def figure_of(column: Mapping[str, Any], *, matching: str = "strict", metric: st
         table = column["labels"] if kind == "labels" else column[kind]["matchings"][_table(column, kind, matching)]
         average, name = ("macro", metric_name[6:]) if metric_name.startswith("macro-") else ("micro", metric_name)
         return float(table[average][name])
-    except KeyError as error:
+    except KeyError:
         raise UsageError(
             "BX001",
-            f"the scores have no figure {error.args[0]!r} ({kind}, {matching}, {metric_name})",
+            f"there are no scores for --metric {metric_name} with --matching {matching}",
             where=f"column {column.get('name', '')!r}",
-            hint="choose another --matching or --metric",
+            hint="choose another --metric or --matching",
         ) from None
 
 
@@ -444,7 +444,7 @@ def _compare_main(
             if not rows or main["rows"] is None:
                 return None
             if any("row" not in row or "id" not in row for row in rows):
-                raise ScoreError("BX705", "a row has no id, or no values for the main figure", hint="score again")
+                raise ScoreError("BX705", "a row has no id, or no values for the main metric", hint="score again")
             ids, values = [row["id"] for row in rows], [row["row"] for row in rows]
             seed_rows.append(
                 read_rows({"figure": main["rows"], "classes": main["classes"], "ids": ids, "rows": values})

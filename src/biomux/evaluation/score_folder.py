@@ -78,7 +78,7 @@ def read(folder: Path, *, system: str | None = None) -> ScoreFolder:
     if not path.is_file():
         raise ScoreError(
             "BX704",
-            "the folder has no scores",
+            "there are no scores in the folder" if folder.is_dir() else "no such folder",
             where=str(folder),
             hint="name a folder that `biomux evaluate -o`, `biomux score -o` or `biomux train` made",
         )

@@ -1,4 +1,4 @@
-"""Formats: read and write documents, streaming, with transparent gzip.
+"""Formats: read and write documents as streams; gzip is handled automatically.
 
 >>> from biomux import formats
 >>> for document in formats.read("corpus.tsv.gz"):        # doctest: +SKIP
@@ -141,6 +141,7 @@ FOREIGN = (
     (rb"(?:\xef\xbb\xbf)?\s*@\w+\s*\{", "BibTeX", "export the references as MEDLINE (.nbib) or CSV instead"),
 )
 """First bytes of common files that Biomux does not read, what they are, and what to do."""
+LISTED = "`biomux formats` lists all formats"
 COMMON = (".tsv", ".csv", ".txt", ".json", ".jsonl", ".xml")
 """Suffixes that many formats share: they are not enough to recognise one."""
 
@@ -157,7 +158,7 @@ def get(name: str) -> Format:
         return format_
     if name in _outside():
         return _load(_outside()[name])
-    raise UsageError("BX110", f"unknown format {name!r}", hint=did_you_mean(name, sorted(names())))
+    raise UsageError("BX110", f"unknown format {name!r}", hint=did_you_mean(name, sorted(names()), otherwise=LISTED))
 
 
 @cache
@@ -206,10 +207,7 @@ def guess(source: Source) -> Format:
 
 def _unknown(source: Source, head: bytes) -> FormatError:
     """The error for a file that is not recognised, with the reason if the first bytes show it."""
-    message, hint = (
-        "cannot recognise the format",
-        f"name it with --from: {', '.join(sorted(name for name in names() if get(name).readable))}",
-    )
+    message, hint = "cannot recognise the format", f"name the format with --from ({LISTED})"
     if not head:
         message, hint = f"{message}: the file is empty", "download or write it again, or leave it out"
     elif head.strip() in NO_RECORD:
@@ -234,14 +232,14 @@ def _field_names(name: str, head: bytes) -> tuple[str, str] | None:
     if keys := list(json_records.keys(head)):
         return (
             f"its objects have the keys {columns.listed(keys)}",
-            "name those with the text and the id: --text NAME --id NAME",
+            "name those of the text and the id with --text and --id",
         )
     if not name.lower().endswith((".csv", ".tsv", ".tab")):
         return None
     header = table_read.header_of(head)
     if tuple(header) == entity_table.COLUMNS:
         return "it is a table of entities, without their texts", "use a format that has both, such as jsonl"
-    return f"it has the columns {columns.listed(header)}", "name those with the text and the id: --text NAME --id NAME"
+    return f"it has the columns {columns.listed(header)}", "name those of the text and the id with --text and --id"
 
 
 def guess_target(path: Path) -> Format:
@@ -301,8 +299,8 @@ def read(
     """The documents of a file, folder, glob, archive, or of standard input ("-"), lazily.
 
     Without `format`, each file's format is recognised. `options` are those of the format's reader (docs/reference/formats.md).
-    The first malformed record raises FormatError, a folder or link that cannot be read UnreadableError; give an `on_error` that returns
-    (`errors.append`) to continue with the next.
+    The first malformed record raises FormatError, and a folder or link that cannot be read raises UnreadableError. To continue with the next record or file instead, give an `on_error`
+    that returns, for instance `errors.append` of a list.
     """
     stems = UniqueStems([where])
     for source in sources(where, on_unread=cast("Unread", on_error), unique_members=True):
@@ -319,7 +317,7 @@ def write(
     """Write documents to a file (gzipped if it ends in `.gz`) or, for formats of several files, a new folder.
 
     The file appears under its name only when it is complete. What the format cannot hold is passed to `on_loss`; without one, a
-    LossWarning sums it up at the end. Give `losses.append` to collect each loss, or `formats.ignore` to ignore them. "jsonl" and
+    LossWarning sums it up at the end. Give the `append` of a list to collect all losses, or `formats.ignore` to ignore them. "jsonl" and
     "parquet" hold everything.
     """
     path = Path(path)

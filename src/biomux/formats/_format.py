@@ -38,10 +38,10 @@ Feature = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a document has but the written file has not: `count` things of a feature.
+    """Something that a document has but that could not be written: `count` items of a feature.
 
-    `feature` is one of Feature, or "id", "text", "span types", or a phrase that begins with a part's name ("relation scores",
-    "passage extra", "label places"). `detail` says which or why, as the end of a sentence.
+    `feature` is a Feature, or "id", "text", "span types", or a phrase that begins with the name of a part of a document ("relation scores",
+    "passage extra", "label places"). `detail` says which items or why, as the end of a sentence.
     """
 
     document: str
@@ -51,7 +51,7 @@ class Loss:
 
 
 class LossWarning(UserWarning):
-    """A file was written that does not hold everything, and no `on_loss` was given."""
+    """Warns that a written file does not hold everything, if no `on_loss` was given."""
 
 
 class LossTally:
@@ -115,8 +115,8 @@ class FolderWriter(Protocol):
 class Format:
     """One way to write documents to bytes and read them back.
 
-    `suffixes` begin with a dot; the first is used for new files. `holds` lists what survives writing and reading again; the text
-    and, unless a loss says otherwise, the id always do. A format has `write` or `write_folder`, or neither if it is read-only:
+    `suffixes` begin with a dot; the first is used for new files. `holds` lists what is kept when a document is written and read again; the text
+    is always kept, and so is the id unless a loss says otherwise. A format has `write` or `write_folder`, or neither if it is read-only;
     then `holds` lists what its reader may return.
 
     `sniff` gets a file's name (without `.gz`) and its first 4,096 bytes after decompression, and returns whether it is of this format.

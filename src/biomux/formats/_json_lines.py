@@ -11,6 +11,8 @@ from biomux.formats._wide_encoding import refuse_wide
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from orjson import JSONDecodeError
+
     from biomux.formats._source import Source
 
 
@@ -41,7 +43,7 @@ def values(source: Source, *, on_error: Callable[[FormatError], None]) -> Iterat
             yield number, value
 
 
-def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
+def _not_json(raw: bytes, error: JSONDecodeError, where: str) -> FormatError:
     try:
         refuse_wide(raw, where)
         decode(raw, where)
@@ -50,4 +52,6 @@ def _not_json(raw: bytes, error: ValueError, where: str) -> FormatError:
     hint = "the file may be truncated" if not raw.endswith(b"\n") else "give one JSON object per line"
     if rb"\ud" in raw.lower():
         hint = r"a lone surrogate such as \ud800 is not a character; remove it"
-    return FormatError("BX117", f"the line is not valid JSON: {error}", where=where, hint=hint)
+    # orjson counts lines within the line: only the character is of use.
+    reason = error.msg if error.pos >= len(raw.decode().rstrip()) else f"{error.msg} at character {error.pos + 1}"
+    return FormatError("BX117", f"the line is not valid JSON: {reason}", where=where, hint=hint)

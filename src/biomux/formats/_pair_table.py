@@ -80,7 +80,10 @@ def _answers(document: Document, on_loss: Callable[[Loss], None]) -> dict[str, s
     """Column → cell of each label: under `label` or, for a number, its name; a head's answer is under the head's name, with its score."""
     if document.pair is None:
         raise FormatError(
-            "BX120", "pairs need a second text", where=f"document {document.id!r}", hint="write to jsonl instead"
+            "BX120",
+            "the document has no second text, which a pair needs",
+            where=f"document {document.id!r}",
+            hint="write to jsonl instead",
         )
     for feature, count in features(document).items():
         if feature in SAID:

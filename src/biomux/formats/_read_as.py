@@ -103,7 +103,7 @@ def option_pairs(options: list[str] | None) -> dict[str, str]:
     pairs = [option.partition("=") for option in options or ()]
     for name, equals, _ in pairs:
         if not name or not equals:
-            raise UsageError("BX001", f"option {name!r} needs a value", hint="write -O NAME=VALUE")
+            raise UsageError("BX001", f"option {name!r} needs a value", hint=f"write -O {name or 'NAME'}=VALUE")
     return {name: value for name, _, value in pairs}
 
 

@@ -130,7 +130,7 @@ def files(where: str | Path, *, on_left_out: LeftOut | None = None, on_unread: U
         return
     if not text:
         raise UsageError(
-            "BX002", "the name of a file or folder must not be empty", hint="for the current folder, write ."
+            "BX002", "the name of a file or folder must not be empty", hint="write . for the current folder"
         )
     if path.is_dir():
         yield from folder_files(path, on_left_out=on_left_out, on_unread=on_unread)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 BOM = b"\xef\xbb\xbf"
 _PLACE = re.compile(r"([^ ]+) (-?\d{1,18} -?\d{1,18}(?:;-?\d{1,18} -?\d{1,18})*)", re.ASCII)
-_HINT = "offsets count characters of the .txt file, line breaks included; end exclusive"
+_HINT = "offsets count the characters of the .txt file, including line breaks, and the end is exclusive"
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:

@@ -193,7 +193,7 @@ def _unusual(sentence: _Sentence, columns: list[str], where: str) -> None:
             "BX113",
             f"the line has {len(columns)} columns",
             where=where,
-            hint="give 2 to 4, with the token first and the tag last",
+            hint="a line has 2 to 4 columns, with the token first and the tag last",
         )
 
 

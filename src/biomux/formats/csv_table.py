@@ -47,7 +47,7 @@ def read(
 
 FORMAT = Format(
     name="csv",
-    title="CSV: texts in named columns in, a table of entities out",
+    title="CSV: reads texts in named columns, writes a table of entities",
     suffixes=(".csv",),
     holds=HOLDS,
     sniff=sniff,

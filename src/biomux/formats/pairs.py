@@ -227,7 +227,10 @@ def _metadata_columns(document: Document) -> list[str]:
 def _cells(document: Document, keys: list[str], on_loss: Callable[[Loss], None]) -> list[str | None]:
     if document.pair is None:
         raise FormatError(
-            "BX120", "pairs need a second text", where=f"document {document.id!r}", hint="write to jsonl instead"
+            "BX120",
+            "the document has no second text, which a pair needs",
+            where=f"document {document.id!r}",
+            hint="write to jsonl instead",
         )
     report_losses(document, HOLDS | {"metadata"}, on_loss)
     report_label_parts(document, on_loss, value=True)

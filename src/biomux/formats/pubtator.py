@@ -40,7 +40,7 @@ _PART = re.compile(r"([^|\t]+)\|([A-Za-z][\w-]*)\|(.*)", re.DOTALL)
 _KINDS = {"t": "title", "a": "abstract"}
 _ONCE = frozenset({"t", "a", "title"})
 _TITLES = frozenset({"t", "title"})
-_HINT = "offsets count the characters of title, one space, abstract; end exclusive"
+_HINT = "offsets count the characters of title, one space and abstract, and the end is exclusive"
 
 
 def read(source: Source, *, on_error: Callable[[FormatError], None] = stop) -> Iterator[Document]:
@@ -105,7 +105,7 @@ def _document(block: list[tuple[int, str]], file: str, on_error: Callable[[Forma
                 "BX113",
                 f"document {name!r} has two {part[1]!r} lines",
                 where=where,
-                hint="give one title, one abstract",
+                hint="give one title and one abstract",
             )
         else:
             parts.append(part[1:])
@@ -178,7 +178,7 @@ def _relation(columns: list[str], where: str) -> Relation:
             "BX116",
             f"the line has {len(columns)} columns and is neither a mention nor a relation",
             where=where,
-            hint="a mention has five or six columns, of which the second and third are integers; a relation has three to five",
+            hint="a mention has five or six columns, of which the second and third are integers, and a relation has three to five",
         )
     arguments = tuple(Argument(role, target, "concept") for role, target in zip(ROLES, columns[2:4], strict=False))
     extra = {"novelty": "\t".join(columns[4:])} if len(columns) > 4 else {}

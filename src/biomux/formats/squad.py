@@ -161,7 +161,7 @@ def _answer(raw: Any, context: str, where: str, repair: bool) -> tuple[Answer, b
             "BX115",
             f"the answer {text[:60]!r} is {actual_place}",
             where=where,
-            hint="correct it" if start is None else "read with repair=True to take the nearest place",
+            hint="correct it" if start is None else "correct it, or take the nearest place with -O repair=true",
         )
     return Answer(text, start, start + len(text)), True
 

@@ -58,7 +58,7 @@ def read(
 
 FORMAT = Format(
     name="tsv",
-    title="TSV: texts in named columns in, a table of entities out",
+    title="TSV: reads texts in named columns, writes a table of entities",
     suffixes=(".tsv", ".tab"),
     holds=HOLDS,
     sniff=sniff,

@@ -113,14 +113,15 @@ def read(arguments: Sequence[str]) -> Given:
         elif kind == "study":
             inputs.studies.append(_study(place, label))
         else:
-            content = _object(place, UsageError("BX001", "the file is not what `biomux bench --json` writes"))
+            refused = UsageError(
+                "BX001",
+                "the file is not what `biomux bench --json` writes",
+                where=str(place),
+                hint="measure with: biomux bench BUNDLE --json > bench.json",
+            )
+            content = _object(place, refused)
             if not isinstance(content.get("throughput"), dict):
-                raise UsageError(
-                    "BX001",
-                    "the file is not what `biomux bench --json` writes",
-                    where=str(place),
-                    hint="measure with: biomux bench BUNDLE --json > bench.json",
-                )
+                raise refused
             inputs.benches.append(Bench(label or place.stem, content))
     return inputs
 
@@ -166,5 +167,5 @@ def _object(path: Path, refused: UsageError | BundleError | ScoreError) -> dict[
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise type(refused)(refused.code, refused.message, where=str(path), hint="make it again")
+        raise type(refused)(refused.code, refused.message, where=str(path), hint=refused.hint or "make it again")
     return content

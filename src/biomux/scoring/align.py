@@ -51,9 +51,10 @@ def _check_all_paired(waiting: tuple[Mapping[str, Document], Mapping[str, Docume
             if hash(name_) in hashes:
                 raise _twice(name_, name)
         if waiting[side]:
+            others = f", like {len(waiting[side]) - 1:,} more" if len(waiting[side]) > 1 else ""
             raise ScoreError(
                 "BX701",
-                f"{len(waiting[side])} documents are in the {name} and not in the {absent_from}, this one first",
+                f"the document is in the {name} but not in the {absent_from}{others}",
                 where=f"document {next(iter(waiting[side]))!r}",
                 hint="score the same documents on both sides; a document without spans must still be there",
             )
@@ -69,7 +70,7 @@ def _check_all_paired(waiting: tuple[Mapping[str, Document], Mapping[str, Docume
 def _twice(id: str, side: str) -> ScoreError:
     return ScoreError(
         "BX702",
-        f"the {side} have two documents with this id",
+        f"two documents of the {side} have this id",
         where=f"document {id!r}",
         hint="give every document its own id",
     )
@@ -83,7 +84,7 @@ def _same_text(gold: Document, predicted: Document) -> tuple[Document, Document]
         )
         raise ScoreError(
             "BX703",
-            f"the texts of gold and prediction differ from character {place}: "
+            f"the texts of gold and prediction differ from character {place} on: "
             f"{gold.text[place : place + 20]!r} against {predicted.text[place : place + 20]!r}",
             where=f"document {gold.id!r}",
             hint="predict on the text of the gold documents, unchanged",

@@ -75,7 +75,7 @@ class LabelScores:
 
 
 def score_labels(pairs: Iterable[tuple[str, str | None]]) -> LabelScores:
-    """Score (gold, predicted) classes; None where nothing was predicted (it is a miss, and no false alarm)."""
+    """Score (gold, predicted) classes. None means that nothing was predicted; that counts as missed, but not as a wrong prediction."""
     return LabelScores(Counter(pairs))
 
 
@@ -103,8 +103,8 @@ class MultiLabelScores:
 def score_sets(pairs: Iterable[tuple[Collection[str], Collection[str]]]) -> MultiLabelScores:
     """Score (gold, predicted) sets of classes.
 
-    `exact` is the share of documents whose whole set is right; `example_f1` the mean over documents of the F1 of their sets. Two empty sets are
-    exactly right and have F1 1: in a multi-label task "none of them" is an answer.
+    `exact` is the share of documents whose whole set is right; `example_f1` is the mean over documents of the F1 of their sets. Two empty sets are
+    exactly right and have an F1 of 1, because in a multi-label task "none of them" is an answer.
     """
     cells: Counter[tuple[frozenset[str], frozenset[str]]] = Counter(
         (frozenset(gold), frozenset(predicted)) for gold, predicted in pairs

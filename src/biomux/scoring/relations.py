@@ -116,7 +116,10 @@ class RelationScorer:
 def score(
     pairs: Iterable[tuple[Document, Document]], *, negative: Iterable[str] = (), directed: bool = False
 ) -> dict[str, Table]:
-    """Score (gold, predicted) documents."""
+    """Score the relations of (gold, predicted) documents, with a table for each matching.
+
+    Relation types in `negative` stand for "no relation" and are not counted. `directed` makes roles that only number the arguments (`Arg1`, `e2`) count as a direction.
+    """
     scorer = RelationScorer(negative=negative, directed=directed)
     for gold, predicted in pairs:
         scorer.add(gold, predicted)

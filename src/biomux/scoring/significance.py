@@ -132,7 +132,7 @@ def compare(
 def compare_means(
     first: ArrayLike, second: ArrayLike, *, samples: int = 1000, seed: int = 0, level: float = 0.95
 ) -> Comparison:
-    """The same for the mean of one value a document."""
+    """Like `compare`, for the mean of one value per document."""
     first_rows, second_rows = _with_ones(first), _with_ones(second)
     _check_same(first_rows, second_rows)
     return _compare(first_rows, second_rows, mean_of, samples, seed, level)
@@ -147,7 +147,7 @@ def compare_by(
     seed: int = 0,
     level: float = 0.95,
 ) -> Comparison:
-    """The same for any figure of sums of rows, one row a document."""
+    """Like `compare`, for any figure that is computed from sums over rows, one row per document."""
     first_rows, second_rows = (np.asarray(side, dtype=np.float64) for side in (first, second))
     if not len(first_rows):
         raise ScoreError("BX704", "there are no documents to resample", hint="score at least one document")
@@ -158,7 +158,7 @@ def compare_by(
 def compare_documents(
     first: DocumentCounts, second: DocumentCounts, *, metric: str = "f1", samples: int = 1000, seed: int = 0
 ) -> Comparison:
-    """The same for counts with ids: documents are paired by id, types by name."""
+    """Compare two systems on the same documents by paired bootstrap and approximate randomisation. Documents are paired by id and types by name."""
     return compare(*same_documents(first, second), metric=metric, samples=samples, seed=seed)
 
 

@@ -103,8 +103,8 @@ def score(
 ) -> SpanScores:
     """Score (gold, predicted) pairs, one after the other; memory does not grow with their number.
 
-    `matchings` are all by default, "subword" only where `tokens` tells how to cut a text. `types` limits both sides to these types: use it
-    where gold was annotated for some types only. `words` cuts texts of documents that have no tokens.
+    By default all `matchings` are scored, "subword" only if you give `tokens`, a function that cuts a text into tokens. `types` limits gold and predictions to these types: use it
+    if gold was annotated for some types only. `words` cuts the texts of documents that have no tokens.
     """
     scorer = Scorer(matchings=matchings, types=types, words=words, tokens=tokens)
     for gold, predicted in pairs:

@@ -1,7 +1,7 @@
-"""The HTTP service: requests in, one queue counted in tokens, batches across requests, answers in the formats of the command line.
+"""The HTTP service: puts requests into one queue, computes batches across requests, and answers in the formats of the command line.
 
-    protocol → edge (ids, keys, log) → routes → request → Job → JobQueue → lanes → Annotator → answer
+    protocol → edge (ids, keys, log) → app (routes) → requests → Job → JobQueue → lanes → Annotator → responses
 
-All of HTTP runs on one event loop; a few threads (`lanes`) take batches from the queue and compute them. The answer about a document
-does not depend on what else is in its batch: the engine guarantees that. Needs the extra `serve`; no torch.
+The event loop handles all of HTTP; a few threads (`lanes`) take batches from the queue and compute them. The queue is limited by its number of tokens. The engine guarantees that the answer for a
+document does not depend on what else is in its batch. Needs the extra `serve`; no torch.
 """

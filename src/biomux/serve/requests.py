@@ -202,5 +202,5 @@ def _names(names: list[str] | str | None) -> tuple[str, ...] | None:
     if isinstance(names, str):
         names = [name.strip() for name in names.split(",") if name.strip()]
     if names is not None and not names:
-        raise ServeError("BX802", "types, heads and tasks must name at least one", hint="leave the field out for all")
+        raise ServeError("BX802", "types, heads and tasks must not be empty", hint="leave the field out for all")
     return None if names is None else tuple(names)

@@ -1,4 +1,4 @@
-"""Tasks: what is to be predicted about documents. One file each, one line here; no torch."""
+"""Tasks: what is to be predicted about documents. Each task is one file and one line in `TASKS`; no torch."""
 
 from __future__ import annotations
 

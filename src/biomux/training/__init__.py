@@ -1,6 +1,6 @@
-"""Training: the only room with torch in it.
+"""Training: the only package that contains torch code.
 
-`run` takes a recipe through `build` (documents, examples, model, plan), the one `loop`, and checkpoints; `export` turns a run into a bundle. `encoders`, `heads`,
-`objectives` and `regimes` hold one part per file, and other packages can add theirs by entry points. Nothing outside this room imports it, except `studies.run`,
-commands when they are called, and `biomux.load` when it is given a run.
+`run` trains a recipe: `build` makes documents, examples, model and plan, `loop` trains, and `checkpoint` saves the state. `export` turns a run into a bundle. `encoders`, `heads`,
+`objectives` and `regimes` hold one part per file, and other packages can add theirs by entry points. No other package imports this one, except `studies.run` and `studies.estimate`,
+commands when they are called, `biomux.train`, and `biomux.load` when it is given a run.
 """

@@ -344,7 +344,7 @@ def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
         except RuntimeError:
             raise TrainingError(
                 "BX405",
-                f"cannot keep the head {name!r}: in the run to start from it is of another kind or size",
+                f"cannot keep the head {name!r}: it has another kind or size in the run to start from",
                 where=str(folder),
                 hint="set model.heads=fresh, or give it the same head",
             ) from None

@@ -150,7 +150,7 @@ def _parts(
         if name not in names:
             raise UsageError("BX001", f"the run has no head {name!r}", hint=did_you_mean(name, names))
     if heads is not None and not heads:
-        raise UsageError("BX001", "--heads must name at least one", hint=f"name some of: {', '.join(names)}")
+        raise UsageError("BX001", "--heads must name at least one head", hint=f"choose from: {', '.join(names)}")
     head_parts: dict[str, HeadParts] = {}
     left_out: dict[str, str] = {}
     for task in tasks:
@@ -160,7 +160,7 @@ def _parts(
         try:
             if getattr(task, "for_training", False):
                 raise BundleError(
-                    "BX544", f"head {task.name!r} ({task.kind}) serves training only", hint="leave it out of --heads"
+                    "BX544", f"head {task.name!r} ({task.kind}) is for training only", hint="leave it out of --heads"
                 )
             head_parts[task.name] = taken_apart(task.name, model.heads[task.name], task.unit)
         except BundleError as error:

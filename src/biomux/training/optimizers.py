@@ -85,7 +85,7 @@ def of_plan(
             "BX305",
             "cannot accumulate batches with one optimizer per task: the batches may be of different tasks",
             where="loop → accumulate",
-            hint="set it to 1, and raise loop.batch_tokens",
+            hint="set loop.accumulate to 1, and raise loop.batch_tokens",
         )
     heads = [objective.head for objective in plan.objectives]
 

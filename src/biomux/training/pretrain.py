@@ -114,7 +114,10 @@ def resumed(folder: Path) -> Pretraining:
     """The recipe of the run in a folder."""
     if not (folder / pretraining.FILE).is_file():
         raise TrainingError(
-            "BX405", "not a pre-training run", where=str(folder), hint="name a folder that `biomux pretrain` made"
+            "BX405",
+            "not a pre-training run" if folder.is_dir() else "no such folder",
+            where=str(folder),
+            hint="name a folder that `biomux pretrain` made",
         )
     return pretraining.read(str(folder / pretraining.FILE))
 

@@ -234,7 +234,7 @@ def refused(tried: Sequence[tuple[str, Losses]], tolerance: float) -> BundleErro
     )
     return BundleError(
         "BX542",
-        f"{finding} even with {name!r}, but at most {tolerance:g} are allowed",
+        f"{finding} even with {name!r}, but may lose at most {tolerance:g}",
         hint="export with --precision fp32 or auto, or raise --tolerance",
     )
 

@@ -84,9 +84,15 @@ def check(recipe: Recipe, directory: Path | None) -> None:
             if not isinstance(error, CorpusError) and error.code not in ("BX002", "BX110"):
                 raise  # a record that cannot be read has its own place
             wrong.append((f"tasks → {name}", error))
-    if len(wrong) == 1:
+    if wrong and (
+        len(wrong) == 1 or wrong[0][1].code == "BX202"
+    ):  # without the directory, every task has the same problem
         place, first = wrong[0]
-        raise type(first)(first.code, first.message, where=first.where or place, hint=first.hint)
+        raise type(first)(
+            first.code, first.message, where=first.where or (place if len(wrong) == 1 else None), hint=first.hint
+        )
     if wrong:
-        problems = "; ".join(f"{place}: {error.message}" for place, error in wrong)
-        raise RecipeError("BX307", problems, where=f"recipe {recipe.name!r}", hint=wrong[0][1].hint)
+        problems = "; ".join(
+            f"{place}: {error.message}" + (f" ({error.hint})" if error.hint else "") for place, error in wrong
+        )
+        raise RecipeError("BX307", problems, where=f"recipe {recipe.name!r}")

@@ -57,7 +57,7 @@ class TrainedRun:
         return load(self.path, threads=threads)
 
     def evaluate(self, split: str = "test", *, limit: int | None = None) -> dict[str, Evaluation]:
-        """The scores of each task on a split of its own corpus, for at most `limit` documents. Tasks whose corpus lacks the split are left out."""
+        """The scores of each task on a split of its own corpus, of at most `limit` documents. Tasks whose corpus does not have the split are left out."""
         recipe = self.recipe
         library = Library(self.corpora, recipe.documents)
         annotator = self.load()

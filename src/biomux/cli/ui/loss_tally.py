@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, BinaryIO
 
 from biomux.cli.ui.display import note, sentence
@@ -22,13 +23,15 @@ SHOWN = 20
 
 def stop_at(error: BiomuxError) -> None:
     """The `on_error` of commands that stop at the first bad record, unless asked to skip such records."""
-    if error.hint and error.hint.endswith(_SKIP):
+    if error.hint and error.hint.endswith(_WITH):
         raise error
-    hint = f"{error.hint}, or {_SKIP}" if error.hint else _SKIP
+    whole_file = error.where is not None and not re.search(r":\d|document ", error.where)
+    skip = f"skip such {'files' if whole_file else 'records'} {_WITH}"
+    hint = f"{error.hint}; or {skip}" if error.hint else skip
     raise type(error)(error.code, error.message, where=error.where, hint=hint) from error
 
 
-_SKIP = "skip such records with --on-error skip"
+_WITH = "with --on-error skip"
 
 
 class Skips:

@@ -130,7 +130,9 @@ TypeMap = Annotated[
         help="Which predicted type (TYPE or HEAD/TYPE) to compare with which gold type.",
     ),
 ]
-Mistakes = Annotated[int, typer.Option("--errors", min=0, help="Show mistakes, with N examples of each kind.")]
+Mistakes = Annotated[
+    int, typer.Option("--errors", metavar="N", min=0, help="Show mistakes, with N examples of each kind.")
+]
 ScoresFolder = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for scores, counts and predictions.")
 ]
@@ -156,11 +158,13 @@ StudyFolder = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="DIR", help="Folder for the study. Default: studies/NAME."),
 ]
-Seeds = Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use instead of the study's.")]
+Seeds = Annotated[str | None, typer.Option("--seeds", metavar="N,...", help="Seeds to use, instead of the study's.")]
 StudySplit = Annotated[
     str | None,
     typer.Option(
-        "--split", help="Split to score on instead of the study's. Use test only when all decisions are made."
+        "--split",
+        metavar="SPLIT",
+        help="Split to score on, instead of the study's. Use test only when all decisions are made.",
     ),
 ]
 
@@ -174,14 +178,16 @@ def read_as(format: str | None, text: str | None, id: str | None, options: list[
     return ReadAs(format, reading_options, on_hint=note)
 
 
-def names(listed: str | None) -> tuple[str, ...] | None:
+def names(listed: str | None, option: str = "heads") -> tuple[str, ...] | None:
     """Names with commas between them."""
     if listed is None:
         return None
     named = tuple(name.strip() for name in listed.split(",") if name.strip())
     if not named:
         raise UsageError(
-            "BX001", "--types, --heads and --tasks must name at least one", hint="leave the option out for all"
+            "BX001",
+            f"--{option} must name at least one {option.removesuffix('s')}",
+            hint=f"leave the option out for all {option}",
         )
     return named
 

@@ -1,4 +1,4 @@
-"""Encoders: networks that turn tokens into vectors. One file each, one line here."""
+"""Encoders: networks that turn tokens into vectors. Each kind is one file and one line in the table below."""
 
 from __future__ import annotations
 

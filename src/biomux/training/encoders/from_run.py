@@ -57,10 +57,10 @@ def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
     head_weights: dict[str, dict[str, Tensor]] = {}
     for task in tasks:
         if task.name not in run_tasks or run_tasks[task.name].labels != task.labels:
-            reason = "has other labels" if task.name in run_tasks else "is not there"
+            reason = "it has other labels in the run" if task.name in run_tasks else "it is not in the run"
             raise TrainingError(
                 "BX405",
-                f"cannot keep the head {task.name!r}: in the run to start from it {reason}",
+                f"cannot keep the head {task.name!r}: {reason} to start from",
                 where=str(folder),
                 hint="set model.heads=fresh, or train the same tasks",
             )

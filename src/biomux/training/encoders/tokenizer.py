@@ -131,7 +131,7 @@ def _set_case(tokenizer: Tokenizer, lower_case: bool, name: str) -> None:
             "BX401",
             f"cannot set the case of the tokenizer of {name!r}: it is not a BERT tokenizer",
             where="model → encoder → lower_case",
-            hint="leave it out: the tokenizer's own rule applies",
+            hint="leave out model.encoder.lower_case: the tokenizer has its own rule",
         )
     tokenizer.normalizer.lowercase = lower_case
 

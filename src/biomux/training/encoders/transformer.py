@@ -88,7 +88,7 @@ class Transformer(nn.Module):
                 "BX401",
                 f"encoders of the kind {self.config.model_type!r} do not support gradient checkpointing",
                 where="loop → gradient_checkpointing",
-                hint="set it to false, and lower loop.batch_tokens",
+                hint="set loop.gradient_checkpointing to false, and lower loop.batch_tokens",
             )
         # Newer releases of transformers use the first name and warn about the second.
         enable = getattr(self.body, "activation_checkpointing_enable", None) or self.body.gradient_checkpointing_enable

@@ -1,7 +1,7 @@
 """The graph of a bundle, written node by node: the encoder once, then all heads.
 
-It is written here, not traced, so that it holds few kinds of nodes and nothing else, whatever the versions of torch and its exporter. One file per encoder
-family, one line here. What a head does not read is not computed: after the attention of the last layer, only the rows that are needed are computed.
+The graph is written here and not traced by torch, so that it has only a few kinds of nodes, whatever the versions of torch and its exporter. Each encoder family is one file
+and one line in the table below. After the attention of the last layer, only the rows that a head reads are computed.
 
 | input | shape | |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Heads: what turns an encoder's vectors into a task's logits. One file each, one line here."""
+"""Heads: networks that turn an encoder's vectors into a task's logits. Each kind is one file and one line in the table below."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Objectives: losses as pure functions. One file each, one line here.
+"""Objectives: losses as pure functions. Each is one file and one line in a table below.
 
-Those of `OBJECTIVES` compare a head's logits with labels or with a teacher's logits; those of `FEATURE_OBJECTIVES` compare the
+The functions in `OBJECTIVES` compare a head's logits with labels or with a teacher's logits; those in `FEATURE_OBJECTIVES` compare the
 features inside a student's encoder with those inside its teacher's.
 """
 

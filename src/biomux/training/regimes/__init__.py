@@ -1,4 +1,4 @@
-"""Regimes: how tasks share training. Each is a function from tasks and settings to a plan. One file each, one line here."""
+"""Regimes: how tasks share training. Each is a function from tasks and settings to a plan, in a file of its own and with one line in `REGIMES`."""
 
 from __future__ import annotations
 
