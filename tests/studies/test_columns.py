@@ -61,6 +61,13 @@ def test_a_column_of_a_task_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert caught.value.code == "BX305"
 
 
+def test_a_column_of_a_corpus_that_does_not_exist_is_told_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="unknown corpus 'bc5crd'") as caught:
+        of_study(_study(tmp_path, drugs={"task": "both", "corpus": "bc5crd"}), place=tmp_path)
+    assert caught.value.code == "BX201"
+    assert str(caught.value.where).endswith("multi-class → columns → drugs → corpus")
+
+
 def test_a_task_that_is_null_is_left_out(tmp_path: Path) -> None:
     _study(tmp_path)
     study = Study.model_validate({"name": "s", "recipe": "mtl.yaml", "set": {"tasks.genes": None}})

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from training import invented
 
 from biomux.training import time_estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def scored(monkeypatch: pytest.MonkeyPatch, *, documents: int, seconds: float) -> tuple[float, int]:
@@ -40,3 +44,10 @@ def test_the_time_of_scoring_follows_from_few_slow_documents_and_up_to_twenty_qu
     total, read = scored(monkeypatch, documents=documents, seconds=seconds)
     assert read == number
     assert total == pytest.approx(documents * seconds)
+
+
+def test_scoring_is_counted_as_often_as_a_run_scores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(time_estimate, "_scoring", lambda _: 10.0)
+    recipe = invented.recipe(loop={"epochs": 5}, development={"every": 2})  # after epochs 2, 4 and 5
+    found = time_estimate.estimate(recipe, directory=invented.corpora(tmp_path), measure=0.0)
+    assert found.scoring == 30.0

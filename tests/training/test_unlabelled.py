@@ -81,6 +81,18 @@ def test_text_is_the_share_of_each_epoch_that_is_asked_for(batches: Any) -> None
     assert set(seen.values()) == {1}
 
 
+def test_a_run_says_how_often_it_will_repeat_too_little_text(place: Path, tmp_path: Path) -> None:
+    recipe = _recipe(place, text={"share": 0.9}, loop={"epochs": 3})
+    run.start(recipe, tmp_path / "run", directory=place / "corpora")
+    told = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    arrays, counts = _arrays(tmp_path / "run"), _counts(tmp_path / "run")
+    text = counts["text without labels"]["examples"]
+    times = 3 * 9 * (len(arrays["task"]) - text) / text
+    assert [event["message"] for event in told if event["event"] == "teacher"][-1] == (
+        f"text: its {text:,} examples are too few for its share, so each is read {times:.1f} times"
+    )
+
+
 def test_text_is_drawn_by_lot_where_tasks_are() -> None:
     made = [_example("a", at) for at in range(300)] + [_example("t", at) for at in range(40)]
     draw = Draw("random-task", beside={"t": 0.4})

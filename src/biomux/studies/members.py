@@ -9,7 +9,8 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biomux.errors import RecipeError, did_you_mean
+from biomux.corpora import catalogue, own, view
+from biomux.errors import CorpusError, RecipeError, did_you_mean
 from biomux.recipes import read as recipes
 
 if TYPE_CHECKING:
@@ -230,6 +231,14 @@ def _columns_exist(member: Member, *, where: str) -> None:
                 where=f"{where} → columns → {name}",
                 hint=did_you_mean(column.task, member.recipe.tasks),
             )
+        try:
+            base, _ = view.parse(column.corpus)
+            if own.of_spec(base) is None:
+                catalogue.card(base)
+        except CorpusError as error:
+            raise RecipeError(
+                error.code, error.message, where=f"{where} → columns → {name} → corpus", hint=error.hint
+            ) from None
 
 
 def _begun(member: Member, origin: str, members: Mapping[str, Member], folder: Path | None) -> Member:

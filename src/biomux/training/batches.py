@@ -124,6 +124,17 @@ def _members(examples: Sequence[Example], draw: Draw, seed: int) -> tuple[dict[s
     return members, {name: indices for name, indices in beside.items() if indices}
 
 
+def times_repeated(draw: Draw, labelled: int, added: int, *, epochs: int) -> float:
+    """How often each of the examples without their own labels is read in a whole run, as far as a share of the labelled ones says.
+
+    >>> from biomux.training.plan import Draw
+    >>> times_repeated(Draw(beside={"text": 0.5}), 1000, 500, epochs=3)
+    6.0
+    """
+    odds = sum(map(_odds, draw.beside.values()))
+    return epochs * labelled * draw.fraction * odds / added
+
+
 def _odds(share: float) -> float:
     """How many examples to add for each other one, so that they make up that share of all."""
     return share / (1 - share)

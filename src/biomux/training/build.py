@@ -108,6 +108,8 @@ def build(
     if outputs is not None and recipe.teacher is not None and recipe.teacher.text is not None:
         options: dict[str, Any] = {"limit": recipe.model.encoder.limit, "place": outputs, "listen": listen}
         more, text_counts = plain.examples(recipe.teacher, tasks, loaded.unlabelled, tokenizer, **options)
+        if (times := batches.times_repeated(plan.draw, len(examples), len(more), epochs=recipe.loop.epochs)) > 1:
+            listen(f"text: its {len(more):,} examples are too few for its share, so each is read {times:.1f} times")
         examples += more
         counts[plain.COUNTED] = text_counts
     return Built(

@@ -74,7 +74,7 @@ def estimate(recipe: Recipe, *, directory: Path | None = None, measure: float = 
         run.projections = step_teacher.projections(run.model, plan, teacher)
         measured, seconds = _steps(run, loop.layout(run, 0), measure)
         per_epoch = _epochs(run, lengths)
-    rounds = -(-len(per_epoch) // recipe.development.every) + 1 if built.development else 0
+    rounds = -(-len(per_epoch) // recipe.development.every) if built.development else 0
     sizes: dict[str, tuple[int, int]] = {}
     for example in built.examples:
         number, tokens = sizes.get(example.task, (0, 0))
