@@ -21,7 +21,7 @@ from benchmarks.contest import Table
 from benchmarks.one_layer import plain_names
 from biomux.corpora import corpus
 from biomux.engine import consistency
-from biomux.engine import entity_types as types
+from biomux.engine import type_merging as types
 from biomux.scoring.spans import score
 from biomux.text.abbreviations import occurrences
 

@@ -22,12 +22,12 @@ from biomux.corpora import corpus
 from biomux.corpora.seen import Unseen
 from biomux.evaluation.evaluate import training_text
 from biomux.scoring.spans import score
-from biomux.training.type_merging import OUTSIDE
+from biomux.training.merge_rule_choice import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from biomux.engine.entity_types import Merge
+    from biomux.engine.type_merging import Merge
 
 PARTS = (("biored", "train"), ("biored", "devel"), ("chemprot", "devel"))
 

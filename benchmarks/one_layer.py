@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import biomux
 from benchmarks.contest import Table
 from biomux.corpora import corpus
-from biomux.engine import entity_types as types
+from biomux.engine import type_merging as types
 from biomux.engine.overlaps import Standing, flat, one_layer
 from biomux.scoring.spans import score
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from biomux.document import Document, Span
-    from biomux.engine.entity_types import Merge
+    from biomux.engine.type_merging import Merge
 
 CORPORA = ("bionlp13cg", "bc5cdr", "craft", "jnlpba", "bionlp11id", "bionlp13pc", "biored")
 BIORED = {

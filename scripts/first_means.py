@@ -21,8 +21,8 @@ import biomux
 from biomux.corpora import corpus
 from biomux.corpora.seen import Unseen
 from biomux.engine.bundle import verify
-from biomux.engine.entity_types import Merge
 from biomux.engine.thresholds import for_precision
+from biomux.engine.type_merging import Merge
 from biomux.evaluation.evaluate import training_text
 from biomux.training import calibrate
 

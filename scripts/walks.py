@@ -38,7 +38,7 @@ ANNOTATE = (
     Step(7, "engine/parallel.py", "runs the graph, a batch on each core: one encoder, all heads"),
     Step(6, "tasks/task.py", "decodes what they say: a tag for each word, then entities"),
     Step(6, "engine/query.py", "keeps the types and scores that were asked for"),
-    Step(7, "engine/entity_types.py", "merges heads into the types that users know"),
+    Step(7, "engine/type_merging.py", "merges heads into the types that users know"),
     Step(8, "engine/overlaps.py", "decides which of two overlapping entities stays"),
 )
 
@@ -67,7 +67,7 @@ TRAIN = (
     Step(3, "training/graph/__init__.py", "writes one graph for the encoder and all heads"),
     Step(2, "training/quantization_check.py", "measures what int8 costs each head"),
     Step(2, "training/calibrate.py", "fits temperatures and thresholds"),
-    Step(2, "training/type_merging.py", "chooses how heads of one type are merged"),
+    Step(2, "training/merge_rule_choice.py", "chooses how heads of one type are merged"),
     Step(2, "training/model_card.py", "writes the card"),
     Step(2, "engine/bundle/verify.py", "checks the bundle as its users will"),
 )

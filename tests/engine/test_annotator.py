@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from biomux.document import Document, Passage
 from biomux.engine.coverage import gaps, unread
-from biomux.engine.entity_types import Merge
 from biomux.engine.load import load
 from biomux.engine.session import failed
+from biomux.engine.type_merging import Merge
 from biomux.errors import AnnotateError, BiomuxError, BundleError, UsageError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import tiny
 
 from biomux.document import Document
 from biomux.engine.annotator import Annotator
-from biomux.engine.entity_types import Merge, averaged, parse
 from biomux.engine.packing import Specials
+from biomux.engine.type_merging import Merge, averaged, parse
 from biomux.errors import BundleError, UsageError
 from biomux.tasks.averaged import of_heads
 from biomux.tasks.crf_decoding import Chained

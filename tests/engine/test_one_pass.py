@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from biomux.document import Document, Span
 from biomux.engine import planner
-from biomux.engine.entity_types import Merge
+from biomux.engine.type_merging import Merge
 from biomux.tasks.classification import Classification
 from biomux.tasks.relation import Relations
 from biomux.text import sentences

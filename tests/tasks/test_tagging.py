@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from biomux.document import Document, Span
 from biomux.errors import TrainingError
 from biomux.tasks import restored
+from biomux.tasks.best_tags import BAN, best_sequence, search, transitions
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.examples import MASKED, make
 from biomux.tasks.softmax import softmax
-from biomux.tasks.tagging import Tagging, best_sequence, transitions
+from biomux.tasks.tagging import Tagging
 from biomux.tasks.text_inputs import sentence_ranges
-from biomux.tasks.viterbi import BAN, search
 from biomux.text import tokens as text_tokens
 
 TASK = Tagging("ner", ("X", "Y"))

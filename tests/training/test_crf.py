@@ -14,9 +14,10 @@ from hypothesis.extra import numpy as arrays
 from training.words_of_ours import SENTENCES, features, losses
 
 from biomux.recipes import schema
+from biomux.tasks.best_tags import transitions
 from biomux.tasks.crf_decoding import Chained, Transitions, best_path, marginals
 from biomux.tasks.examples import MASKED
-from biomux.tasks.tagging import Tagging, transitions
+from biomux.tasks.tagging import Tagging
 from biomux.text import tokens as text_tokens
 from biomux.training.encoders import ENCODERS
 from biomux.training.heads import HEADS

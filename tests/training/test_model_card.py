@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from biomux.engine.entity_types import Merge
+from biomux.engine.type_merging import Merge
 from biomux.recipes.read import read
+from biomux.training.merge_rule_choice import Chosen
 from biomux.training.model_card import _encoder, _training, _types
-from biomux.training.type_merging import Chosen
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from biomux.document import Range, Span
-    from biomux.engine.entity_types import Merge
     from biomux.engine.overlaps import Curve
     from biomux.engine.query import ResolvedQuery
     from biomux.engine.session import Session
+    from biomux.engine.type_merging import Merge
     from biomux.tasks.examples import ModelInput
     from biomux.tasks.task import SpanTask, Task
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from biomux.document import Answer, Document, Question
-    from biomux.engine.entity_types import Source
     from biomux.engine.overlaps import Curve
     from biomux.engine.query import Query
+    from biomux.engine.type_merging import Source
     from biomux.tasks.task import Task
 
 ENTITIES, RELATIONS, CLASSES, PAIRS, QUESTIONS = "entities", "relations", "classes", "pairs", "questions"

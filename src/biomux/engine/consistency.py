@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from biomux.document import Range
-    from biomux.engine.entity_types import Source
+    from biomux.engine.type_merging import Source
 
 VOTE = 0.3
 """The average score from which on a name is an entity wherever it stands: chosen on development data, where 0.2 to 0.35 differ by 0.2 points of F1 on average."""

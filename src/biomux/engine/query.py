@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from biomux.engine import consistency, overlaps
-from biomux.engine import entity_types as plain
+from biomux.engine import type_merging as plain
 from biomux.engine.overlaps import Standing
 from biomux.engine.thresholds import (
     default_floors,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from biomux.document import Range, Span
     from biomux.engine.asked_tasks import AskedTasks
-    from biomux.engine.entity_types import Merge, Source
     from biomux.engine.overlaps import Curve
+    from biomux.engine.type_merging import Merge, Source
     from biomux.tasks.task import SpanTask
 
 UNKNOWN = Standing()

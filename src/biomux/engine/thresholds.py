@@ -9,8 +9,8 @@ from biomux.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from biomux.engine.entity_types import Source
     from biomux.engine.overlaps import Curve
+    from biomux.engine.type_merging import Source
 
 NEVER = 2.0
 """A threshold that no score reaches."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from biomux.tasks.best_tags import BAN, search, transitions
 from biomux.tasks.softmax import softmax
-from biomux.tasks.tagging import Tagging, transitions
-from biomux.tasks.viterbi import BAN, search
+from biomux.tasks.tagging import Tagging
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

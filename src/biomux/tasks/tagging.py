@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,10 +18,10 @@ from biomux.document import Span
 from biomux.errors import TrainingError
 from biomux.scoring.counts import Counts
 from biomux.tasks import text_inputs
+from biomux.tasks.best_tags import best_sequence, invalid_rows, label_names
 from biomux.tasks.examples import MASKED, Labels
 from biomux.tasks.softmax import softmax
 from biomux.tasks.task import Evaluation, rows_of
-from biomux.tasks.viterbi import BAN, search
 from biomux.text.brackets import balanced
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 WordSpan = tuple[int, int, str, float]
 """The first word of an entity, the one after its last, its type and score."""
 
-__all__ = ["MASKED", "Tagging", "WordLabels", "WordSpan", "best_sequence", "strict_spans", "transitions", "types_in"]
+__all__ = ["MASKED", "Tagging", "WordLabels", "WordSpan", "strict_spans", "types_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,7 @@ class Tagging:
     @property
     def labels(self) -> tuple[str, ...]:
         """The label space, in the order of a head's outputs."""
-        prefixes = "BI" if self.scheme == "bio" else "BIES"
-        return ("O", *(f"{prefix}-{type_}" for type_ in self.types for prefix in prefixes))
+        return label_names(self.types, self.scheme)
 
     @property
     def reads(self) -> text_inputs.Sentences | text_inputs.Texts:
@@ -264,89 +262,6 @@ class Tagging:
         if part is None or (tokens.starts[0] >= part[0] and tokens.ends[-1] <= part[1]):
             return placed
         return [span for span in placed if part[0] <= span.start < part[1]]
-
-
-def invalid_rows(tags: NDArray[np.intp], ends: NDArray[np.int64], labels: int, scheme: str) -> NDArray[np.intp]:
-    """The rows of a batch whose tags are no sequence that the scheme allows. A row without words is none."""
-    allowed, start, stop = transitions(labels, scheme)
-    last = np.zeros(len(tags), dtype=bool)
-    last[ends[ends > 0] - 1] = True
-    wrong = np.zeros(len(tags), dtype=bool)
-    wrong[1:] = ~allowed[tags[:-1], tags[1:]] & ~last[:-1]
-    first = np.append(True, last[:-1])
-    wrong |= (first & ~start[tags]) | (last & ~stop[tags])
-    return np.unique(np.searchsorted(ends, np.flatnonzero(wrong), side="right"))
-
-
-def best_sequence(probabilities: NDArray[np.float32], scheme: str = "bio") -> NDArray[np.intp]:
-    """The most probable tag sequence that the scheme allows.
-
-    The most probable tag of each word is the answer wherever that is a valid sequence, which it nearly always is. Elsewhere the search of Viterbi is made
-    over the few words around each fault, free of their neighbours; if what it finds fits the neighbours' tags, no sequence of all words is more
-    probable. If not, it is made over more words.
-    """
-    tags: NDArray[np.intp] = probabilities.argmax(axis=1)
-    allowed, start, stop = transitions(probabilities.shape[1], scheme)
-    if not len(tags):
-        return tags
-    faults = (np.flatnonzero(~allowed[tags[:-1], tags[1:]]) + 1).tolist()
-    if not start[tags[0]]:
-        faults.insert(0, 0)
-    if not stop[tags[-1]]:
-        faults.append(len(tags))
-    if not faults:
-        return tags
-    scores = np.log(np.maximum(probabilities, 1e-30))
-    between, first, last = _banned(probabilities.shape[1], scheme)
-    free = np.zeros_like(first)
-    searched: list[tuple[int, int]] = []
-    for fault in faults:
-        if searched and fault < searched[-1][1]:
-            continue
-        begin, end, more = max(0, fault - 1), min(len(tags), fault + 1), 1
-        while True:
-            while searched and searched[-1][1] > begin:
-                begin = min(begin, searched.pop()[0])
-            opening = free if begin else first
-            closing = free if end < len(tags) else last
-            path = search(scores[begin:end], between=between, first=opening, last=closing)
-            fits_left = not begin or allowed[tags[begin - 1], path[0]]
-            fits_right = end == len(tags) or allowed[path[-1], tags[end]]
-            if fits_left and fits_right:
-                break
-            begin = begin if fits_left else max(0, begin - more)
-            end = end if fits_right else min(len(tags), end + more)
-            more *= 2
-        tags[begin:end] = path
-        searched.append((begin, end))
-    return tags
-
-
-@cache
-def _banned(labels: int, scheme: str) -> tuple[NDArray[np.float32], ...]:
-    """`transitions` as scores: 0, or as good as impossible."""
-    return tuple(np.where(part, np.float32(0), BAN) for part in transitions(labels, scheme))
-
-
-_TABLES: dict[tuple[int, str], tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]] = {}
-
-
-def transitions(labels: int, scheme: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which label may follow which; which may come first; which last."""
-    if (labels, scheme) not in _TABLES:
-        names = Tagging("", tuple(map(str, range((labels - 1) // (2 if scheme == "bio" else 4)))), scheme).labels  # type: ignore[arg-type]
-        allowed = np.array([[_may_follow(before, after, scheme) for after in names] for before in names])
-        start = np.array([_may_follow("O", name, scheme) for name in names])
-        stop = np.array([_may_follow(name, "O", scheme) for name in names])
-        _TABLES[labels, scheme] = allowed, start, stop
-    return _TABLES[labels, scheme]
-
-
-def _may_follow(before: str, after: str, scheme: str) -> bool:
-    open_before = before[0] in ("BI" if scheme == "bioes" else "")
-    if after[0] in "IE":
-        return before[0] in "BI" and before[1:] == after[1:]
-    return not open_before
 
 
 def strict_spans(gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:

@@ -22,7 +22,7 @@ from biomux.formats import folder_target, must_be_new
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.tagging import Tagging
-from biomux.training import calibrate, quantization_check, type_merging
+from biomux.training import calibrate, merge_rule_choice, quantization_check
 from biomux.training.development_scores import predict
 from biomux.training.exportable import Graphs, Trained, cannot, read
 from biomux.training.model_card import card
@@ -60,7 +60,7 @@ def export(
     """Write the best weights of a run as a bundle; the folder gets its name only when complete. Another bundle is replaced only with `overwrite`.
 
     `measure=False` needs no corpora: then the cost of int8 is unknown and scores are not calibrated, and the card says so. `limit`
-    is the maximum number of development documents per head (default: all). `types` are the plain types, as `biomux.engine.entity_types` describes them.
+    is the maximum number of development documents per head (default: all). `types` are the plain types, as `biomux.engine.type_merging` describes them.
     `heads` names those that go into the bundle (default: all that can). `chosen_on` is the run that this one continued in order to train on the development data too: its
     weights, which have not seen that data, are measured, and precision, temperatures, thresholds and merging are chosen for them.
     """
@@ -81,12 +81,12 @@ def export(
     annotator = judged.annotator(graphs, threads=threads)
     temperatures, answers, plain = _calibrated(annotator, trained.tasks, documents, types or {}, listen)
     annotator = replace(annotator, temperatures=temperatures)
-    chosen: dict[str, type_merging.Chosen] = {}
-    merged = type_merging.of_heads(recipe.types or {}, tuple(trained.left_out))
+    chosen: dict[str, merge_rule_choice.Chosen] = {}
+    merged = merge_rule_choice.of_heads(recipe.types or {}, tuple(trained.left_out))
     if documents and merged and not types:
         listen("choosing how heads of one type are merged")
-        chosen = type_merging.choose_all(annotator, documents, merged, levels=recipe.levels)
-        plain = type_merging.to_json(chosen)
+        chosen = merge_rule_choice.choose_all(annotator, documents, merged, levels=recipe.levels)
+        plain = merge_rule_choice.to_json(chosen)
     if judged is not trained:
         mix = next(mix for mix in (quantization_check.FP32, *trained.mixes) if mix.name == measured.chosen)
         graphs = trained.graphs(mix)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from biomux.recipes.schema import Recipe
     from biomux.tasks.task import Task
+    from biomux.training.merge_rule_choice import Chosen
     from biomux.training.quantization_check import QuantizationCheck
-    from biomux.training.type_merging import Chosen
 
 LIMITS = """## Intended use and limits
 

@@ -37,7 +37,17 @@ from biomux.formats import jsonl, target
 from biomux.recipes import run_folder
 from biomux.recipes.read import check
 from biomux.recipes.run_folder import RunFolder
-from biomux.training import checkpoint, device, distil, example_cache, loop, precision, teacher_outputs, teachers
+from biomux.training import (
+    checkpoint,
+    device,
+    distil,
+    example_cache,
+    loop,
+    precision,
+    teacher_held_out,
+    teacher_outputs,
+    teachers,
+)
 from biomux.training.build import Built, build, restore
 from biomux.training.development_scores import predict
 from biomux.training.distributed import Processes, joined
@@ -275,7 +285,7 @@ def _claimed(recipe: Recipe, folder: Path, directory: Path | None, processes: Pr
     if recipe_file.exists() and RunFolder(folder).recipe.training() != recipe.training():
         raise other_recipe(folder)
     check_corpora(recipe, directory)
-    teachers.check_held_out(recipe)
+    teacher_held_out.check_held_out(recipe)
     distil.checksum(recipe.distil)  # refused if it does not exist
     if recipe.teacher is not None and recipe.teacher.text is not None:
         PlainText(recipe.teacher.text).check()

@@ -4,7 +4,7 @@ heads.json     {"version": 2, "heads": [{"name", "kind", "settings", "output", "
                "settings" are the task's own fields; "output" names where in the graphs its columns stand; "corpus" is for `biomux evaluate`;
                "thresholds" {type or label: score, or null if never right} are those of calls which give none.
                Version 1 (Biomux 0.1.0, no "version") has taggers only, with "types", "scheme" and "longest" in place of settings, all in one output
-types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration", "level"}}: see `biomux.engine.entity_types`
+types.json     {plain name: {"sources": [[head, type]…], "rule", "threshold", "calibration", "level"}}: see `biomux.engine.type_merging`
 calibration.json {head: {type or label: [[score, precision]…]}}: the scores rise; the precision is that of development data from each on
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine import entity_types
+from biomux.engine import type_merging
 from biomux.engine.bundle import task_settings
 from biomux.engine.bundle.strict_json import HINT, Fields, parse
 from biomux.engine.graph_session import Place
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from biomux.engine.bundle.onnx_check import GraphFacts, PairFacts
-    from biomux.engine.entity_types import Merge
     from biomux.engine.overlaps import Curve
+    from biomux.engine.type_merging import Merge
     from biomux.tasks.task import SpanTask, Task
 
 MOST_HEADS = 256
@@ -63,7 +63,7 @@ class HeadTable:
     temperatures: dict[str, float]
     specials: Specials
     limit: int
-    thresholds: dict[entity_types.Source, float | None]
+    thresholds: dict[type_merging.Source, float | None]
 
     @property
     def taggers(self) -> tuple[SpanTask, ...]:
@@ -78,7 +78,7 @@ def heads(content: bytes, facts: GraphFacts, pairs: PairFacts | None = None, *, 
     tasks: list[Task] = []
     places: dict[str, Place] = {}
     temperatures: dict[str, float] = {}
-    thresholds: dict[entity_types.Source, float | None] = {}
+    thresholds: dict[type_merging.Source, float | None] = {}
     for index, value in enumerate(table.several("heads", most=MOST_HEADS)):
         head = Fields.of(value, where=f"{where} → heads → {index}", code="BX511")
         task = _first_version(head) if version == 1 else _task(head)
@@ -226,7 +226,7 @@ def _tagging(fields: Fields, name: str, scheme: str) -> Tagging:
     )
 
 
-def _thresholds(fields: Fields, task: Task) -> dict[entity_types.Source, float | None]:
+def _thresholds(fields: Fields, task: Task) -> dict[type_merging.Source, float | None]:
     entries = fields.entries(most=MOST_TYPES, longest=LONGEST_NAME)
     for name, score in entries:
         if name not in names(task):
@@ -250,7 +250,7 @@ def _specials(fields: Fields, facts: GraphFacts) -> Specials:
 
 
 def plain_types(content: bytes, tasks: Sequence[SpanTask], *, where: str = "types.json") -> dict[str, Merge]:
-    """Plain name → how it is made of heads' types; what the parts mean stands in `biomux.engine.entity_types`."""
+    """Plain name → how it is made of heads' types; what the parts mean stands in `biomux.engine.type_merging`."""
     whole = Fields.of(parse(content, where), where=where, code="BX515")
     for plain, value in whole.entries(most=MOST_PLAIN_TYPES, longest=LONGEST_NAME):
         entry = Fields.of(value, where=f"{where} → {plain}", code="BX515")
@@ -260,16 +260,16 @@ def plain_types(content: bytes, tasks: Sequence[SpanTask], *, where: str = "type
         if "threshold" in entry.values:
             entry.number_or_none("threshold", low=0, high=1)
         if "outside" in entry.values:
-            entry.number("outside", low=0, high=entity_types.LARGEST_OUTSIDE)
+            entry.number("outside", low=0, high=type_merging.LARGEST_OUTSIDE)
         if "level" in entry.values:
-            entry.whole("level", low=0, high=entity_types.HIGHEST_LEVEL)
+            entry.whole("level", low=0, high=type_merging.HIGHEST_LEVEL)
         if "calibration" in entry.values:
             _curve(entry.several("calibration", most=MOST_THRESHOLDS), entry.where)
         entry.end()
-    merges = entity_types.parse(whole.values, [(task.name, type_) for task in tasks for type_ in task.types])
+    merges = type_merging.parse(whole.values, [(task.name, type_) for task in tasks for type_ in task.types])
     for rule in merges.values():
-        if rule.rule == entity_types.MEAN:
-            entity_types.averaged(rule, tasks)
+        if rule.rule == type_merging.MEAN:
+            type_merging.averaged(rule, tasks)
     return merges
 
 

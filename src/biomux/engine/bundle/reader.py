@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biomux.engine.bundle.checksums import Manifest
-    from biomux.engine.entity_types import Merge
     from biomux.engine.graph_session import Place
     from biomux.engine.overlaps import Curve
     from biomux.engine.packing import Specials
+    from biomux.engine.type_merging import Merge
     from biomux.engine.word_vectors import WordTables
     from biomux.tasks.task import SpanTask, Task
 

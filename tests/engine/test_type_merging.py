@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.document import Span
-from biomux.engine import entity_types
+from biomux.engine import type_merging
 from biomux.engine.bundle import heads
-from biomux.engine.entity_types import Merge, above, merge, parse, rounded
 from biomux.engine.overlaps import Standing, flat, one_layer, probability
 from biomux.engine.thresholds import for_precision
+from biomux.engine.type_merging import Merge, above, merge, parse, rounded
 from biomux.errors import BundleError, UsageError
 from biomux.tasks.tagging import Tagging
 
@@ -234,7 +234,7 @@ def test_a_table_that_cannot_be_is_refused(entry: object) -> None:
 
 def test_a_copy_loses_nothing() -> None:
     whole = Span(1, 9, "a", 0.5, "head", ("MESH:1",), ((1, 3), (5, 9)), "T1", {"note": "x"})
-    assert entity_types._copy(whole, "a", 0.5) == whole
+    assert type_merging._copy(whole, "a", 0.5) == whole
     assert all(getattr(whole, field.name) != getattr(Span(0, 0, ""), field.name) for field in dataclasses.fields(Span))
 
 

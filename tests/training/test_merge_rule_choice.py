@@ -9,11 +9,11 @@ import pytest
 import stub
 
 from biomux.document import Document, Span
-from biomux.engine.entity_types import Merge, parse
+from biomux.engine.type_merging import Merge, parse
 from biomux.errors import RecipeError
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.tagging import Tagging
-from biomux.training import type_merging
+from biomux.training import merge_rule_choice
 
 TEXT = "TP53 and aspirin and MDM2 and water"
 SOURCES = (("one", "Gene"), ("two", "protein"))
@@ -37,7 +37,7 @@ def said(**by_head: list[str]) -> Document:
 def test_agreement_wins_where_each_head_errs_on_its_own() -> None:
     answer = said(one=["TP53", "MDM2", "aspirin"], two=["TP53", "MDM2", "water"])
     development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
-    chosen = type_merging.choose("gene", SOURCES, development)
+    chosen = merge_rule_choice.choose("gene", SOURCES, development)
     assert chosen.merge.rule == "vote:2"
     assert chosen.mean("vote:2") == 1.0
     assert chosen.mean("union") == pytest.approx(2 / 3)
@@ -46,20 +46,20 @@ def test_agreement_wins_where_each_head_errs_on_its_own() -> None:
 def test_union_wins_where_each_head_misses_something() -> None:
     answer = said(one=["TP53"], two=["MDM2"])
     development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
-    assert type_merging.choose("gene", SOURCES, development).merge.rule == "union"
+    assert merge_rule_choice.choose("gene", SOURCES, development).merge.rule == "union"
 
 
 def test_one_head_alone_wins_over_rules_that_are_no_better_and_is_listed_first() -> None:
     answer = said(one=["aspirin"], two=["TP53", "MDM2"])
     development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
-    chosen = type_merging.choose("gene", SOURCES, development).merge
+    chosen = merge_rule_choice.choose("gene", SOURCES, development).merge
     assert (chosen.rule, chosen.used) == ("primary", (("two", "protein"),))
 
 
 def test_every_candidate_is_measured_on_every_corpus() -> None:
     answer = said(one=["TP53"], two=["TP53"])
     development = {"one": [(gold("Gene", "TP53"), answer)], "two": [(gold("protein", "TP53"), answer)]}
-    table = type_merging.choose("gene", SOURCES, development).table
+    table = merge_rule_choice.choose("gene", SOURCES, development).table
     assert {label: sorted(row) for label, row in table.items()} == {
         label: ["one", "two"] for label in ("one alone", "two alone", "union", "vote:2")
     }
@@ -67,7 +67,7 @@ def test_every_candidate_is_measured_on_every_corpus() -> None:
 
 def test_a_source_that_no_head_has_is_told_with_its_place() -> None:
     with pytest.raises(RecipeError, match=r"BX305: types → gene: unknown source 'one/Gen'"):
-        type_merging._sources("gene", ["one/Gen"], [Tagging("one", ("Gene",))])
+        merge_rule_choice._sources("gene", ["one/Gen"], [Tagging("one", ("Gene",))])
 
 
 def test_the_average_wins_where_heads_draw_boundaries_differently() -> None:
@@ -76,21 +76,21 @@ def test_the_average_wins_where_heads_draw_boundaries_differently() -> None:
     averaged = replace(gold("gene", "MDM2", "TP53").spans[0], head=mean.used[0][0], score=0.8)
     answer = replace(answer, spans=(*answer.spans, averaged, *(replace(averaged, start=0, end=4),)))
     development = {"one": [(gold("Gene", "TP53", "MDM2"), answer)], "two": [(gold("protein", "TP53", "MDM2"), answer)]}
-    chosen = type_merging.choose("gene", SOURCES, development, means=[mean])
+    chosen = merge_rule_choice.choose("gene", SOURCES, development, means=[mean])
     assert chosen.merge.rule == "mean"
     assert chosen.mean("mean, outside 0.7") == 1.0
-    entry = type_merging.to_json({"gene": chosen})["gene"]
+    entry = merge_rule_choice.to_json({"gene": chosen})["gene"]
     assert (entry["rule"], entry["outside"]) == ("mean", 0.7)
     assert parse({"gene": entry}, SOURCES)["gene"] == chosen.merge
 
 
 def test_averages_are_tried_of_several_plain_heads_only() -> None:
     one, two = Tagging("one", ("Gene",)), Tagging("two", ("protein",))
-    tried = type_merging._means("gene", SOURCES, (one, two))
-    assert [rule.outside for rule in tried] == list(type_merging.OUTSIDE)
-    assert not list(type_merging._means("gene", SOURCES[:1], (one, two)))
-    assert not list(type_merging._means("gene", SOURCES, (one, Chained("two", ("protein",)))))
-    assert not list(type_merging._means("gene", SOURCES, (one, replace(two, longest=30))))
+    tried = merge_rule_choice._means("gene", SOURCES, (one, two))
+    assert [rule.outside for rule in tried] == list(merge_rule_choice.OUTSIDE)
+    assert not list(merge_rule_choice._means("gene", SOURCES[:1], (one, two)))
+    assert not list(merge_rule_choice._means("gene", SOURCES, (one, Chained("two", ("protein",)))))
+    assert not list(merge_rule_choice._means("gene", SOURCES, (one, replace(two, longest=30))))
 
 
 def test_all_candidates_are_measured_in_one_pass_over_the_documents() -> None:
@@ -98,7 +98,7 @@ def test_all_candidates_are_measured_in_one_pass_over_the_documents() -> None:
     session = model.session
     model = replace(model, session=_Twice(session))
     document = Document("1", "Aspirin and fever.", spans=(Span(0, 7, "Chemical"),))
-    chosen = type_merging.choose_all(
+    chosen = merge_rule_choice.choose_all(
         model, {"rule": [document], "again": [document]}, {"chemical": ["rule/Chemical", "again/Chemical"]}
     )
     assert set(chosen["chemical"].table) >= {"rule alone", "union", "vote:2", "mean", "mean, outside 0.5"}

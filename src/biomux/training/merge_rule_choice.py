@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from biomux.engine.entity_types import Merge, Source, averaged, merge
+from biomux.engine.type_merging import Merge, Source, averaged, merge
 from biomux.errors import RecipeError
 from biomux.scoring.spans import score
 from biomux.tasks.tagging import Tagging
