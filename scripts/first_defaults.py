@@ -107,9 +107,14 @@ def main() -> None:
     types = changed_types(read["types"], read["calibration"], f1)
     heads = changed_heads(read["heads"], types, gate, f1)
     card = changed_card(card, types, f1)
-    for name, content in (("types.json", types), ("heads.json", heads)):
+    rewrite(folder, {"types.json": types, "heads.json": heads}, card, given.card)
+
+
+def rewrite(folder: Path, tables: dict[str, Any], card: str, copy: Path) -> None:
+    """Write tables and the card into a bundle, and a copy of the card; make its manifest anew, and verify the bundle."""
+    for name, content in tables.items():
         (folder / name).write_bytes((json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
-    for path in (folder / "card.md", given.card):
+    for path in (folder / "card.md", copy):
         path.write_text(card, encoding="utf-8")
     manifest = json.loads((folder / "manifest.json").read_bytes())
     for name, described in manifest["files"].items():

@@ -10,17 +10,17 @@ trained on, without text that also occurs in the heads' corpora. BioRED's develo
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from first_defaults import rewrite
+
 import biomux
 from biomux.corpora import corpus
 from biomux.corpora.seen import Unseen
-from biomux.engine.bundle import verify
 from biomux.engine.thresholds import for_precision
 from biomux.engine.type_merging import Merge
 from biomux.evaluation.evaluate import training_text
@@ -128,17 +128,8 @@ def main() -> None:
     for name in TYPES:
         print(f"{name}: strict F1 by default, train before and after, devel before and after:", end=" ")
         print(*(f"{100 * by_type[name]:.1f}" for by_type in reached))
-    (folder / "types.json").write_bytes((json.dumps(types, indent=1, ensure_ascii=False) + "\n").encode())
     card = changed_card((folder / "card.md").read_text(encoding="utf-8"), rules, reached[1], reached[0])
-    for path in (folder / "card.md", given.card):
-        path.write_text(card, encoding="utf-8")
-    manifest = json.loads((folder / "manifest.json").read_bytes())
-    for name, described in manifest["files"].items():
-        raw = (folder / name).read_bytes()
-        described |= {"size": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-    (folder / "manifest.json").write_bytes((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
-    for check in verify.verify(folder):
-        print(check.what, check.said, check.error or "")
+    rewrite(folder, {"types.json": types}, card, given.card)
 
 
 if __name__ == "__main__":
