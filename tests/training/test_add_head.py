@@ -174,7 +174,7 @@ def test_a_bundle_gets_one_more_type_by_the_command(
     assert command(["runs"]) == 0
     assert "runs/tools-1\ttools\tdone" in capsys.readouterr().out
     assert command(["export", "runs/tools-1", "again"]) == 2
-    assert "the new bundle is runs/tools-1/bundle" in capsys.readouterr().err
+    assert "use the new bundle, runs/tools-1/bundle" in capsys.readouterr().err
     assert command(["evaluate", "runs/tools-1", "tools.yaml", "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert scores["columns"][0]["spans"]["matchings"]["strict"]["micro"]["f1"] > 0.5

@@ -378,7 +378,7 @@ def test_a_folder_that_cannot_be_used_is_told_before_anything_is_learned(
             "cannot use --tolerance without --way light or best",
         ),
         (["--with", "default", "--dry-run"], "cannot use --resume, --dry-run"),
-        (["--with", "default", "--way", "lite"], "'--way': 'lite' is not one of"),
+        (["--with", "default", "--way", "lite"], "--way must be 'frozen', 'light' or 'best', got 'lite'"),
         (["--with", "nowhere", "--way", "best"], "nowhere"),
     ],
 )
