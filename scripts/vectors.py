@@ -5,7 +5,7 @@
 
 Words are those of `biomux.text.words`, within sentences of `biomux.text.sentences`, so that every word a model meets is looked up
 as it was learned. With `--recipe` whatever stands in the development and test parts of a recipe's corpora is left out first, and what
-was found is printed. The .npz has `words`, the most frequent first, and `vectors` (float16), as `biomux.training.encoders.word_vectors`
+was found is printed. The .npz has `words`, the most frequent first, and `vectors` (float16), as `biomux.training.encoders.word_vector_files`
 reads it. One thread: with more, two runs differ.
 """
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from biomux.training.encoders import word_vectors
+from biomux.training.encoders import word_vector_files
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,7 +43,7 @@ def test_a_seed_gives_the_same_vectors(script: ModuleType, tmp_path: Path) -> No
     options = ["--without", "heldout.txt", "--width", "8", "--epochs", "2", "--lower"]
     for seed, name in (("1", "a"), ("1", "b"), ("2", "c")):
         assert script.main([*files, *options, "--seed", seed, "-o", str(tmp_path / f"{name}.npz")]) == 0
-    one, same, other = (word_vectors.read(tmp_path / f"{name}.npz") for name in "abc")
+    one, same, other = (word_vector_files.read(tmp_path / f"{name}.npz") for name in "abc")
     assert {"zolmide", "kinase", "-"} <= set(one.words)
     assert "secret" not in one.words
     assert np.array_equal(one.table, same.table)

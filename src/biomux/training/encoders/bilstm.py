@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from biomux.recipes import schema
-from biomux.training.encoders import packed_sequences, word_tokenizer, word_vectors
+from biomux.training.encoders import packed_sequences, word_tokenizer, word_vector_files
 from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.tokenizer import SPECIALS
 from biomux.training.encoders.transformer import specials
@@ -161,10 +161,10 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     """
     chosen = settings.bilstm or schema.BiLSTMSettings()
     counts = word_tokenizer.split(texts, lower=chosen.case == "lower")
-    vectors = word_vectors.Vectors((), np.zeros((0, chosen.word_width), dtype=np.float32), 0)
+    vectors = word_vector_files.Vectors((), np.zeros((0, chosen.word_width), dtype=np.float32), 0)
     if chosen.vectors is not None:
         word_forms = {form for word in counts for form in (word, word.lower())}
-        vectors = word_vectors.read(chosen.vectors, wanted=word_forms, most=chosen.most)
+        vectors = word_vector_files.read(chosen.vectors, wanted=word_forms, most=chosen.most)
     vocabulary, rows, own_rows = _vocabulary(counts, vectors.words, case=chosen.case, minimum=chosen.minimum)
     tokenizer = word_tokenizer.tokenizer(
         vocabulary, lower=chosen.case == "lower", alphabet={character for word in counts for character in word}

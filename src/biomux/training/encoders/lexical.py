@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from biomux.recipes import schema
 from biomux.text.word_features import TableSizes, of_words, vector_row
-from biomux.training.encoders import word_tokenizer, word_vectors
+from biomux.training.encoders import word_tokenizer, word_vector_files
 from biomux.training.encoders.convolution import BLOCKS, Block
 from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.recurrence import Recurrence
@@ -252,10 +252,10 @@ def make(settings: schema.EncoderSettings, texts: Iterable[str]) -> BuiltEncoder
     """The encoder for texts, with the tokenizer of their words and of the file's vectors."""
     chosen = settings.lexical or schema.LexicalSettings()
     counts = word_tokenizer.split(texts)
-    vectors = word_vectors.Vectors((), np.zeros((0, 0), dtype=np.float32), 0)
+    vectors = word_vector_files.Vectors((), np.zeros((0, 0), dtype=np.float32), 0)
     if chosen.vectors is not None:
         word_forms = {form for word in counts for form in (word, word.lower())}
-        vectors = word_vectors.read(chosen.vectors, wanted=word_forms, most=chosen.most)
+        vectors = word_vector_files.read(chosen.vectors, wanted=word_forms, most=chosen.most)
     rows = {word: index for index, word in enumerate(vectors.words, 1)}
     whole_words = [word for word in vectors.words if list(word_tokenizer.split([word])) == [word]]
     ordered = sorted(counts, key=lambda word: (-counts[word], word))

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer, models, trainers
 
 from biomux.errors import RecipeError
 from biomux.formats import lines, sources
-from biomux.training.encoders import word_vectors
+from biomux.training.encoders import word_vector_files
 from biomux.training.encoders.tokenizer import SPECIALS, tokenizer_of, tokens_of
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def rows(tokenizer: Tokenizer, table: Tensor, tokens: Sequence[str], *, vectors:
 def _nearest(new: Sequence[str], vocabulary: Iterable[str], file: str) -> dict[str, list[str]]:
     """For each new token that is a word with a vector: the old tokens with the most similar vectors, by cosine."""
     old = {token for token in vocabulary if not token.startswith(("##", "["))}
-    vectors = word_vectors.read(file, wanted=old | set(new))
+    vectors = word_vector_files.read(file, wanted=old | set(new))
     table = torch.from_numpy(np.asarray(vectors.table))
     table = table / table.norm(dim=1, keepdim=True).clamp(min=1e-12)
     places = {word: place for place, word in enumerate(vectors.words)}

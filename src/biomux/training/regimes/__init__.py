@@ -1,4 +1,4 @@
-"""Regimes: how tasks share training. Each is a function from tasks and settings to a plan, in a file of its own and with one line in `REGIMES`."""
+"""Regimes: how tasks share training. Each is a function from tasks and settings to a plan (`training.plan.Plan`: which parameters move, which batches come, which losses count), in a file of its own and with one line in `REGIMES`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biomux.errors import BiomuxError, TrainingError
-from biomux.training.encoders.word_vectors import kind_of, read
+from biomux.training.encoders.word_vector_files import kind_of, read
 
 WORDS = ["the", "zolmide", "Bexol-2", "naïve", "of"]
 TABLE = np.arange(15, dtype=np.float32).reshape(5, 3) / 4 - 1
