@@ -84,7 +84,7 @@ def test_nothing_is_loaded_before_it_is_called() -> None:
     [
         (7, "BX001: cannot annotate a builtins.int"),
         ([7], "text 0 of the batch: a text must be a string, got int"),
-        ({"abstract": TEXTS}, r"BX001: the batch has no column 'text'.*annotator\(text=…\); it has abstract"),
+        ({"abstract": TEXTS}, r"BX001: the batch has no column 'text'.*annotator\(text=…\); the batch has abstract"),
         ([{"abstract": "x"}], "the batch has no column 'text'"),
     ],
 )

@@ -284,7 +284,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
         ({"x": {"corpus": "bc5cdr", "train": ["training"]}}, CorpusError, "no split 'training'"),
         ({"x": {"corpus": "jnlpba"}}, CorpusError, "has no file 'ner/JNLPBA/train.tsv"),
         ({"x": {"corpus": "bc5cd"}}, CorpusError, "unknown corpus 'bc5cd'"),
-        ({"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}}, RecipeError, "tasks → x: .*; tasks → y: "),
+        ({"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}}, RecipeError, r"tasks → x: .*\(.*\); tasks → y: .*\(.*\)"),
     ],
 )
 def test_what_is_missing_is_told_before_there_is_a_folder(
@@ -292,7 +292,7 @@ def test_what_is_missing_is_told_before_there_is_a_folder(
 ) -> None:
     with pytest.raises(kind, match=said) as caught:
         run.start(invented.recipe(tasks=tasks), tmp_path / "run", directory=directory)
-    assert caught.value.hint
+    assert caught.value.hint or len(tasks) > 1  # several problems have each its own in brackets
     assert not (tmp_path / "run").exists()
 
 
@@ -355,7 +355,7 @@ def test_heads_that_cannot_be_kept_are_named(finished: Path, directory: Path) ->
     described = json.loads((finished / "model.json").read_text())
     try:
         (finished / "model.json").write_text(json.dumps(described | {"tasks": described["tasks"][:1]}))
-        with pytest.raises(TrainingError, match=r"cannot keep the head 'genes'.*not there"):
+        with pytest.raises(TrainingError, match=r"cannot keep the head 'genes'.*not in the run"):
             build(_last_fit(finished), directory=directory)
     finally:
         (finished / "model.json").write_text(json.dumps(described))
