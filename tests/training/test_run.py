@@ -284,7 +284,11 @@ def test_a_full_disk_leaves_the_checkpoint_before(
         ({"x": {"corpus": "bc5cdr", "train": ["training"]}}, CorpusError, "no split 'training'"),
         ({"x": {"corpus": "jnlpba"}}, CorpusError, "has no file 'ner/JNLPBA/train.tsv"),
         ({"x": {"corpus": "bc5cd"}}, CorpusError, "unknown corpus 'bc5cd'"),
-        ({"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}}, RecipeError, r"tasks → x: .*\(.*\); tasks → y: .*\(.*\)"),
+        (
+            {"x": {"corpus": "nope"}, "y": {"corpus": "jnlpba"}},
+            RecipeError,
+            r"tasks → x: .*\(.*\); tasks → y: .*\(.*\)",
+        ),
     ],
 )
 def test_what_is_missing_is_told_before_there_is_a_folder(
