@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -72,6 +72,12 @@ def flags() -> frozenset[str]:
 def autocast(numbers: Numbers, device: torch.device) -> AbstractContextManager[object]:
     """The context in which a forward pass is computed."""
     return nullcontext() if numbers == "fp32" else torch.autocast(device.type, dtype=KINDS[numbers])
+
+
+def prefer_plain_attention(encoder: Any, numbers: Numbers, device: torch.device) -> None:
+    """On a CPU in bf16, compute attention by plain matrix products: the backward pass of the fused kernel takes longer than all else together."""
+    if device.type == "cpu" and numbers == "bf16" and hasattr(encoder, "use_plain_attention"):
+        encoder.use_plain_attention()
 
 
 def scaler(numbers: Numbers, device: torch.device) -> torch.amp.GradScaler | None:

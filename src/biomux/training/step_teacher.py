@@ -78,6 +78,6 @@ def projections(model: Model, plan: Plan, teacher: StepTeacher | None) -> dict[s
         if loss.of == "states" and ours.width != theirs.width:
             matrices[objective.name] = torch.nn.Linear(ours.width, theirs.width, bias=False).to(model.device)
     if any(FEATURE_OBJECTIVES[objective.loss].of == "attention" for objective in plan.features):
-        ours.show_attention()
-        theirs.show_attention()
+        ours.use_plain_attention()
+        theirs.use_plain_attention()
     return matrices

@@ -111,14 +111,14 @@ class Transformer(nn.Module):
         """How many attention heads a layer has."""
         return int(self.config.num_attention_heads)
 
-    def show_attention(self) -> None:
+    def use_plain_attention(self) -> None:
         """Compute attention in the way that returns its maps; the faster ways do not."""
         self.body.set_attn_implementation("eager")
 
     def layers_and_attention(
         self, ids: Tensor, mask: Tensor, segments: Tensor | None = None
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """The states of every layer, the embeddings first, and every layer's attention maps; after `show_attention`."""
+        """The states of every layer, the embeddings first, and every layer's attention maps; after `use_plain_attention`."""
         options = self._segments(segments)
         output = self.body(
             input_ids=ids, attention_mask=mask, output_hidden_states=True, output_attentions=True, **options
