@@ -99,7 +99,7 @@ def test_what_was_not_done_when_it_was_killed_is_done_later(
     documents = [Document(str(number), f"Aspirin {number} treats fever. Bexol does not.") for number in range(25)]
     monkeypatch.setattr(teacher_outputs, "TOGETHER", 10)
     options: dict[str, Any] = {"checksum": "x", "listen": lambda _: None}
-    whole = teacher_outputs.kept(annotator, task, documents, place=tmp_path / "whole", **options)
+    whole = teacher_outputs.kept(annotator, [task], documents, place=tmp_path / "whole", **options)["drugs"]
     compute, number = teacher_outputs._logits, 0
 
     def dies(*arguments: Any) -> Any:
@@ -111,12 +111,57 @@ def test_what_was_not_done_when_it_was_killed_is_done_later(
 
     monkeypatch.setattr(teacher_outputs, "_logits", dies)
     with pytest.raises(KeyboardInterrupt):
-        teacher_outputs.kept(annotator, task, documents, place=tmp_path / "killed", **options)
+        teacher_outputs.kept(annotator, [task], documents, place=tmp_path / "killed", **options)
     monkeypatch.setattr(teacher_outputs, "_logits", compute)
-    resumed = teacher_outputs.kept(annotator, task, documents, place=tmp_path / "killed", **options)
+    resumed = teacher_outputs.kept(annotator, [task], documents, place=tmp_path / "killed", **options)["drugs"]
     assert np.array_equal(resumed.logits, whole.logits)
     assert np.isfinite(whole.logits).all()
     assert len(whole.words) == whole.starts[-1] == len(whole.logits) > 200
+
+
+def test_heads_that_read_the_same_text_are_asked_in_one_pass(teacher: Path, tmp_path: Path) -> None:
+    annotator = biomux.load(teacher)
+    tasks = [task for task in annotator.tasks if task.name in ("drugs", "genes")]
+    assert len(tasks) == 2
+    documents = [Document(str(number), f"Aspirin {number} treats fever. Bexol does not.") for number in range(25)]
+    batches = []
+
+    class Counting:
+        def run(self, batch: Any) -> Any:
+            batches.append(batch)
+            return annotator.session.run(batch)
+
+    options: dict[str, Any] = {"checksum": "x", "listen": lambda _: None}
+    alone = {
+        task.name: teacher_outputs.kept(annotator, [task], documents, place=tmp_path / "alone", **options)[task.name]
+        for task in tasks
+    }
+    counting = replace(annotator, session=Counting())
+    together = teacher_outputs.kept(counting, tasks, documents, place=tmp_path / "together", **options)
+    assert sum(len(batch.ids) for batch in batches) == 50  # each sentence once, for both heads
+    for name, outputs in together.items():
+        assert np.array_equal(outputs.logits, alone[name].logits)
+        assert np.array_equal(outputs.words, alone[name].words)
+
+
+def test_a_head_that_is_on_disk_is_not_computed_again_with_the_others(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    annotator = biomux.load(teacher)
+    drugs, genes = (next(task for task in annotator.tasks if task.name == name) for name in ("drugs", "genes"))
+    documents = [Document("1", "Aspirin treats fever.")]
+    options: dict[str, Any] = {"checksum": "x", "listen": lambda _: None, "place": tmp_path}
+    teacher_outputs.kept(annotator, [drugs], documents, **options)
+    compute, asked = teacher_outputs._logits, []
+
+    def noting(annotator: Any, tasks: Any, documents: Any) -> Any:
+        asked.append([task.name for task in tasks])
+        return compute(annotator, tasks, documents)
+
+    monkeypatch.setattr(teacher_outputs, "_logits", noting)
+    both = teacher_outputs.kept(annotator, [drugs, genes], documents, **options)
+    assert asked == [["genes"]]
+    assert set(both) == {"drugs", "genes"}
 
 
 def test_words_have_the_logits_of_the_teachers_words_at_the_same_characters(teacher: Path, tmp_path: Path) -> None:
@@ -124,7 +169,9 @@ def test_words_have_the_logits_of_the_teachers_words_at_the_same_characters(teac
     task = next(task for task in annotator.tasks if task.name == "drugs")
     text = "Aspirin treats fever and ulcer and tumour and fever in mice. Bexol does not."
     document = Document("1", text)
-    found = teacher_outputs.kept(annotator, task, [document], place=tmp_path, checksum="x", listen=lambda _: None)
+    found = teacher_outputs.kept(annotator, [task], [document], place=tmp_path, checksum="x", listen=lambda _: None)[
+        "drugs"
+    ]
     starts = np.array([0, 8, 8, 61], dtype=np.int32)
     ends = np.array([7, 14, 13, 66], dtype=np.int32)
     said = found.at("1", starts, ends)

@@ -114,7 +114,9 @@ def train(run: LoopInputs) -> TrainingProgress:
     rates = {name: [group["lr"] for group in optimizer.param_groups] for name, optimizer in optimizers.items()}
     if settings.gradient_checkpointing:
         run.model.encoder.checkpoint_gradients()
-    precision.prefer_plain_attention(run.model.encoder, precision.choose(settings.precision, run.model.device), run.model.device)
+    precision.prefer_plain_attention(
+        run.model.encoder, precision.choose(settings.precision, run.model.device), run.model.device
+    )
     average = _average(run)
     if interrupted := checkpoint.find(place):
         _restore(run, interrupted, optimizers, average)

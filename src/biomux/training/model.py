@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from biomux.engine.session import SessionAnswers
+from biomux.training import precision
 from biomux.training.heads.features import Features
 
 if TYPE_CHECKING:
@@ -59,28 +60,33 @@ class Model(nn.Module):
 
 
 class TorchSession:
-    """A session over a model in memory: used for development scores."""
+    """A session over a model in memory: used for development scores, and for teachers."""
 
     runtime = "torch"
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._numbers: precision.Numbers = "fp32"
+
+    def compute_fast(self) -> None:
+        """Compute in half precision from now on, if that is faster on this device."""
+        self._numbers = precision.choose("auto", self.model.device)
 
     def run(self, batch: Batch) -> SessionAnswers:
         """Every head's logits for the batch, computed on access."""
         was_training = self.model.training
         self.model.eval()
-        with torch.inference_mode():
+        with torch.inference_mode(), precision.autocast(self._numbers, self.model.device):
             features = self.model.features(batch)
         self.model.train(was_training)
-        return _Answers(self.model, features, batch)
+        return _Answers(self.model, features, batch, self._numbers)
 
 
 class _Answers(SessionAnswers):
     """Logits by head. A head that is not accessed costs nothing."""
 
-    def __init__(self, model: Model, features: Features, batch: Batch) -> None:
-        self._model, self._features, self._batch = model, features, batch
+    def __init__(self, model: Model, features: Features, batch: Batch, numbers: precision.Numbers) -> None:
+        self._model, self._features, self._batch, self._numbers = model, features, batch, numbers
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
         return self._said(name, rows_of(self._model.units[name], self._batch))
@@ -93,7 +99,7 @@ class _Answers(SessionAnswers):
         head, rows = self._model.heads[name], torch.from_numpy(places).to(self._features.hidden.device)
         was_training = head.training
         head.eval()
-        with torch.inference_mode():
+        with torch.inference_mode(), precision.autocast(self._numbers, rows.device):
             logits: NDArray[np.float32] = head(self._features, rows).float().cpu().numpy()
         head.train(was_training)
         return logits

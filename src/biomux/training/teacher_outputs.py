@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ import numpy as np
 
 from biomux.engine import parallel
 from biomux.engine.packing import pack
-from biomux.engine.planner import split
+from biomux.engine.planner import groups, split
 from biomux.files import whole_file
 from biomux.training.disk_cache import filling
 
@@ -73,36 +73,84 @@ class WordOutputs:
 
 def kept(
     annotator: Annotator,
-    task: Task,
+    tasks: Sequence[Task],
     documents: Sequence[Document],
     *,
     place: Path,
     checksum: str,
     listen: Callable[[str], None],
-) -> WordOutputs:
-    """The outputs of a teacher's head for the documents: from disk, or computed and kept."""
-    folder = place / _key(task, documents, checksum)
-    with filling(
-        folder,
-        busy="another process is computing the outputs of this teacher",
-        failure="cannot save the teacher's outputs",
-        listen=listen,
-        hint="free some disk space, then resume with `biomux train --resume`",
-    ):
-        _fill(annotator, task, documents, folder, listen)
+) -> dict[str, WordOutputs]:
+    """The outputs of a teacher's heads for the documents: from disk, or computed and kept. Heads that read the same inputs are computed together."""
+    heads = [_Head(task, place / _key(task, documents, checksum)) for task in tasks]
+    with ExitStack() as stack:
+        for head in sorted(heads, key=lambda head: head.folder):  # in the same order in every process
+            stack.enter_context(
+                filling(
+                    head.folder,
+                    busy="another process is computing the outputs of this teacher",
+                    failure="cannot save the teacher's outputs",
+                    listen=listen,
+                    hint="free some disk space, then resume with `biomux train --resume`",
+                )
+            )
+        by_name = {head.task.name: head for head in heads}
+        for group in groups(tasks):
+            _fill(annotator, [by_name[task.name] for task in group], documents, listen)
     numbers = Counter(document.id for document in documents)
     places = {document.id: at for at, document in enumerate(documents) if numbers[document.id] == 1}
+    return {head.task.name: _from_disk(head.folder, places) for head in heads}
+
+
+@dataclass(frozen=True)
+class _Head:
+    """A head, and the folder of its outputs."""
+
+    task: Task
+    folder: Path
+
+
+def _from_disk(folder: Path, places: Mapping[str, int]) -> WordOutputs:
     words, starts = np.load(folder / "words.npy"), np.load(folder / "documents.npy")
     return WordOutputs(words, starts, np.load(folder / "logits.npy", mmap_mode="r"), places)
 
 
 def _fill(
-    annotator: Annotator, task: Task, documents: Sequence[Document], folder: Path, listen: Callable[[str], None]
+    annotator: Annotator, heads: Sequence[_Head], documents: Sequence[Document], listen: Callable[[str], None]
 ) -> None:
-    """Compute what is missing."""
-    done = _progress(folder)
-    if done is None:
-        words = [_places(document_inputs, task.unit) for document_inputs in inputs_of(annotator, task, documents)]
+    """Compute what is missing of heads that read the same inputs."""
+    done = {head.task.name: _progress(head.folder) for head in heads}
+    fresh = [head for head in heads if done[head.task.name] is None]
+    if fresh:
+        _make_room(annotator, fresh, documents, listen)
+    unfinished = [head for head in heads if (done[head.task.name] or 0) < len(documents)]
+    if not unfinished:
+        return
+    starts = {head.task.name: np.load(head.folder / "documents.npy") for head in unfinished}
+    logits = {head.task.name: np.load(head.folder / "logits.npy", mmap_mode="r+") for head in unfinished}
+    about = unfinished[0].task.name if len(unfinished) == 1 else f"{len(unfinished)} heads"
+    for begin in range(min(done[head.task.name] or 0 for head in unfinished), len(documents), TOGETHER):
+        chunk = documents[begin : begin + TOGETHER]
+        missing = [head for head in unfinished if (done[head.task.name] or 0) <= begin]
+        tasks = [head.task for head in missing]
+        for number, rows in enumerate(_logits(annotator, tasks, chunk), start=begin):
+            for name, values in rows.items():
+                logits[name][starts[name][number] : starts[name][number + 1]] = values
+        for head in missing:
+            logits[head.task.name].flush()
+            _note(head.folder, begin + len(chunk))
+        listen(f"{about}: {begin + len(chunk):,} of {len(documents):,} documents")
+
+
+def _make_room(
+    annotator: Annotator, heads: Sequence[_Head], documents: Sequence[Document], listen: Callable[[str], None]
+) -> None:
+    """Write where the words of each document are, and files of the size that the logits will have."""
+    places: dict[Unit, list[NDArray[np.int32]]] = {head.task.unit: [] for head in heads}
+    for document_inputs in inputs_of(annotator, heads[0].task, documents):
+        for unit, found in places.items():
+            found.append(_places(document_inputs, unit))
+    for head in heads:
+        task, folder, words = head.task, head.folder, places[head.task.unit]
         starts = np.cumsum([0, *map(len, words)])
         size = int(starts[-1]) * len(task.labels) * 2
         listen(
@@ -112,40 +160,41 @@ def _fill(
         np.save(folder / "words.npy", np.concatenate(words) if words else np.zeros((0, 2), np.int32))
         shape = (int(starts[-1]), len(task.labels))
         np.lib.format.open_memmap(folder / "logits.npy", mode="w+", dtype=np.float16, shape=shape).flush()
-        done = 0
-        _note(folder, done)
-    if done >= len(documents):
-        return
-    starts = np.load(folder / "documents.npy")
-    logits = np.load(folder / "logits.npy", mmap_mode="r+")
-    for begin in range(done, len(documents), TOGETHER):
-        chunk = documents[begin : begin + TOGETHER]
-        for number, rows in enumerate(_logits(annotator, task, chunk), start=begin):
-            logits[starts[number] : starts[number + 1]] = rows
-        logits.flush()
-        _note(folder, begin + len(chunk))
-        listen(f"{task.name}: {begin + len(chunk):,} of {len(documents):,} documents")
+        _note(folder, 0)
 
 
-def _logits(annotator: Annotator, task: Task, documents: Sequence[Document]) -> Iterator[NDArray[np.float32]]:
-    """The logits of each document's words, in order; for every sentence, including those in which the head finds nothing."""
-    inputs = list(inputs_of(annotator, task, documents))
+def _logits(
+    annotator: Annotator, tasks: Sequence[Task], documents: Sequence[Document]
+) -> Iterator[dict[str, NDArray[np.float32]]]:
+    """The logits of each document's words by head, in order; for every sentence, including those in which a head finds nothing."""
+    inputs = list(inputs_of(annotator, tasks[0], documents))
     rows = [model_input for document_inputs in inputs for model_input in document_inputs]
-    logits_by_window: dict[int, NDArray[np.float32]] = {}
-    batches = pack(rows, specials=annotator.specials, budget=annotator.budget, heads=frozenset({task.name}))
+    by_window: dict[str, dict[int, NDArray[np.float32]]] = {task.name: {} for task in tasks}
+    batches = pack(rows, specials=annotator.specials, budget=annotator.budget, heads=frozenset(by_window))
     with closing(parallel.run(annotator.session, batches)) as answered:
         for batch, outputs in answered:
-            pieces = split(outputs[task.name], task.unit, batch)
-            logits_by_window.update(zip(batch.windows.tolist(), pieces, strict=True))
+            for task in tasks:
+                pieces = split(outputs[task.name], task.unit, batch)
+                by_window[task.name].update(zip(batch.windows.tolist(), pieces, strict=True))
     place = 0
     for document_inputs in inputs:
-        parts = [logits_by_window[place + at] for at in range(len(document_inputs))]
+        windows = range(place, place + len(document_inputs))
         place += len(document_inputs)
-        if task.unit == "window":
-            parts = [np.concatenate(part).mean(axis=0, keepdims=True) for part in _by_question(document_inputs, parts)]
-        else:
-            parts = [rows[_own(model_input)] for model_input, rows in zip(document_inputs, parts, strict=True)]
-        yield np.concatenate(parts) if parts else np.zeros((0, len(task.labels)), np.float32)
+        yield {
+            task.name: _of_document(task, document_inputs, [by_window[task.name][window] for window in windows])
+            for task in tasks
+        }
+
+
+def _of_document(
+    task: Task, document_inputs: Sequence[ModelInput], parts: Sequence[NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """The logits of a document's words, or questions, from those of its windows."""
+    if task.unit == "window":
+        parts = [np.concatenate(part).mean(axis=0, keepdims=True) for part in _by_question(document_inputs, parts)]
+    else:
+        parts = [rows[_own(model_input)] for model_input, rows in zip(document_inputs, parts, strict=True)]
+    return np.concatenate(parts) if parts else np.zeros((0, len(task.labels)), np.float32)
 
 
 def _by_question(inputs: Sequence[ModelInput], values: Sequence[Any]) -> list[list[Any]]:

@@ -20,6 +20,7 @@ from biomux.errors import BundleError, TrainingError, did_you_mean
 from biomux.tasks.crf_decoding import Chained
 from biomux.tasks.examples import MASKED, Labels
 from biomux.training import teacher_outputs
+from biomux.training.model import TorchSession
 from biomux.training.plan import Objective, taught
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def load(path: str) -> Teacher:
 
     folder = folder_of(path)
     annotator = biomux.load(folder)
+    if isinstance(annotator.session, TorchSession):  # its outputs are kept in half precision anyway
+        annotator.session.compute_fast()
     return Teacher(folder, annotator, checksum(folder))
 
 
@@ -172,14 +175,23 @@ def answers(
     outputs_by_task: dict[str, list[WordOutputs]] = {name: [] for name in documents}
     for path in settings.models:
         teacher = load(path)
+        # Tasks on the same documents are asked together, so that the encoder reads each text once.
+        by_documents: dict[int, list[Task]] = {}
         for task in tasks:
-            if task.name not in documents:
-                continue
-            head, columns = _head(teacher, task, settings.heads.get(task.name, task.name))
+            if task.name in documents:
+                by_documents.setdefault(id(documents[task.name]), []).append(task)
+        for together in by_documents.values():
+            heads = {task.name: _head(teacher, task, settings.heads.get(task.name, task.name)) for task in together}
             outputs = teacher_outputs.kept(
-                teacher.annotator, head, documents[task.name], place=place, checksum=teacher.checksum, listen=listen
+                teacher.annotator,
+                list({head.name: head for head, _ in heads.values()}.values()),
+                documents[together[0].name],
+                place=place,
+                checksum=teacher.checksum,
+                listen=listen,
             )
-            outputs_by_task[task.name].append(replace(outputs, columns=columns))
+            for name, (head, columns) in heads.items():
+                outputs_by_task[name].append(replace(outputs[head.name], columns=columns))
     return outputs_by_task
 
 
