@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 from corpora.samples import put
+from safetensors.torch import load_file
 from training import invented
 
 from biomux.document import Document
-from biomux.errors import BiomuxError
+from biomux.errors import BiomuxError, RecipeError
 from biomux.training.build import build
 from biomux.training.run import start
 
@@ -123,9 +125,6 @@ def test_a_fraction_is_told(directory: Path) -> None:
 
 
 def test_a_frozen_encoder_comes_from_another_run(directory: Path, tmp_path: Path) -> None:
-    import torch
-    from safetensors.torch import load_file
-
     start(invented.recipe(), tmp_path / "first", directory=directory)
     recipe = invented.recipe(
         tasks={"ills": {"corpus": "ncbi-disease"}},
@@ -200,3 +199,26 @@ def test_a_task_without_a_positive_example_is_refused(tmp_path: Path) -> None:
     assert "train of bc5cdr-cid gives this task no positive example" in refused.value.message
     assert "relations of concepts without a mention: 1" in refused.value.message
     assert refused.value.hint
+
+
+def test_a_student_begins_as_some_layers_of_another_run_with_its_heads(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=12)
+    model: dict[str, Any] = {"encoder": {"kind": "random", "layers": 2}}
+    start(invented.recipe(model=model, loop={"epochs": 1}), tmp_path / "first", directory=directory)
+    student = {"encoder": {"kind": "random", "run": str(tmp_path / "first"), "layers": 1, "take": "last"}}
+    recipe = invented.recipe(model={**student, "heads": "kept"}, loop={"epochs": 1, "learning_rate": 1e-9})
+    start(recipe, tmp_path / "second", directory=directory)
+    before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("first", "second"))
+    assert not any(".layer.1." in name for name in after)
+    for name, value in after.items():
+        origin = before[name.replace(".layer.0.", ".layer.1.")]
+        assert torch.allclose(value, origin, atol=1e-6), name
+
+
+def test_layers_of_a_run_without_a_transformer_are_refused(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=8)
+    model: dict[str, Any] = {"encoder": {"kind": "lexical", "layers": 2, "lexical": {"width": 16}}}
+    start(invented.recipe(model=model, loop={"epochs": 1}), tmp_path / "first", directory=directory)
+    student = {"encoder": {"kind": "lexical", "run": str(tmp_path / "first"), "take": [2]}}
+    with pytest.raises(RecipeError, match="not a transformer"):
+        start(invented.recipe(model=student), tmp_path / "second", directory=directory)

@@ -205,3 +205,18 @@ def test_text_without_words_is_said_to_have_none(place: Path, tmp_path: Path) ->
 def test_text_needs_a_teacher_with_a_weight(place: Path) -> None:
     with pytest.raises(RecipeError, match="but their loss has weight 0"):
         _recipe(place, teacher={"alpha": 1.0})
+
+
+def test_teachers_can_teach_plain_text_alone(place: Path, tmp_path: Path) -> None:
+    recipe = _recipe(place, teacher={"labelled": False}, loop={"epochs": 1})
+    run.start(recipe, tmp_path / "run", directory=place / "corpora")
+    counts = _counts(tmp_path / "run")
+    assert counts["text without labels"]["drugs: answers learned"] > 100
+    assert "words that a teacher answers for" not in counts["drugs"]
+    steps = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    assert {"drugs", "drugs@teacher"} <= set(next(event for event in steps if event["event"] == "step")["losses"])
+
+
+def test_teachers_of_neither_labels_nor_text_are_refused(place: Path) -> None:
+    with pytest.raises(RecipeError, match="nothing to teach"):
+        invented.recipe(tasks=TASKS, teacher={"models": [str(place / "teacher")], "labelled": False})

@@ -195,6 +195,10 @@ class ShapeSettings(Section):
     bottleneck: Annotated[int, Field(ge=1)] = 128
 
 
+Take = Literal["first", "last", "uniform", "every-other-0", "every-other-1"] | tuple[Annotated[int, Field(ge=1)], ...]
+"""Which layers to keep."""
+
+
 class EncoderSettings(Section):
     """Which encoder: a hub name or a folder. With `run`, weights and vocabulary are those of another run; with `bundle`, those of a bundle
     (`default` is the one that comes with Biomux, so that nothing needs to be downloaded).
@@ -210,9 +214,7 @@ class EncoderSettings(Section):
     dropout: Share = 0.0
     limit: Annotated[int, Field(ge=8, le=8192)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
-    take: (
-        Literal["first", "last", "uniform", "every-other-0", "every-other-1"] | tuple[Annotated[int, Field(ge=1)], ...]
-    ) = "first"
+    take: Take = "first"
     shape: ShapeSettings | None = None
     lower_case: bool | None = None
     vocabulary: VocabularySettings = VocabularySettings()
@@ -323,7 +325,8 @@ class TeacherSettings(Section):
 
     Each task learns from its labels and from the teachers' head of the same name, or of the name in `heads`; with `only`, only these tasks are taught.
     `loss` compares logits. The labels' loss has the weight `alpha` and the teachers' the rest (`alpha_weighs` "labels", as Mehmood et al. write
-    it), or the other way round ("teacher"). `unchecked` accepts a bundle, which does not record what text was held out of its training. `text` adds plain text for them to label.
+    it), or the other way round ("teacher"). `unchecked` accepts a bundle, which does not record what text was held out of its training. `text` adds plain text for them to label;
+    with `labelled` false, they teach nothing else.
     """
 
     models: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -336,11 +339,14 @@ class TeacherSettings(Section):
     alpha_weighs: Literal["labels", "teacher"] = "labels"
     unchecked: bool = False
     text: TaughtText | None = None
+    labelled: bool = True
 
     @model_validator(mode="after")
     def _text_is_learned_from_teachers(self) -> Self:
         if self.text is not None and self.label_weight == 1:
             raise ValueError("text without labels is learned only from the teachers, but their loss has weight 0")
+        if self.text is None and not self.labelled:
+            raise ValueError("the teachers have nothing to teach: labelled is false, and there is no text")
         return self
 
     @property

@@ -328,7 +328,7 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
 def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, Tokenizer, Specials]:
     """The encoder of a recipe: of a run, of a bundle, or made by its kind, which may look at the training texts."""
     if settings.run is not None:
-        return from_run.load(Path(settings.run), dropout=settings.dropout)
+        return from_run.load(Path(settings.run), dropout=settings.dropout, layers=settings.layers, take=settings.take)
     if settings.bundle is not None:
         from biomux.training.encoders import from_bundle  # here: it needs onnx
 

@@ -155,7 +155,7 @@ def teach(
 ) -> tuple[list[Example], dict[str, Counter[str]]]:
     """The examples with the teachers' outputs for their words, and the counts of each task."""
     settings = recipe.teacher
-    if settings is None or settings.label_weight == 1:
+    if settings is None or settings.label_weight == 1 or not settings.labelled:
         return list(examples), {}
     chosen = {task.name: documents[task.name] for task in pupils(settings, tasks)}
     outputs = answers(settings, tasks, chosen, place=place, listen=listen)

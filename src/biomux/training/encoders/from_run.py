@@ -8,11 +8,12 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
 from biomux.engine.packing import Specials
-from biomux.errors import TrainingError
+from biomux.errors import RecipeError, TrainingError
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
 from biomux.training import encoders
-from biomux.training.encoders.transformer import DROPOUTS
+from biomux.training.encoders.layer_maps import layer_map
+from biomux.training.encoders.transformer import DROPOUTS, Transformer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+    from biomux.recipes import schema
     from biomux.tasks.task import Task
 
 PREFIX = "encoder."
 
 
-def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, Specials]:
-    """The encoder of a run's best weights, with the vocabulary that it was trained with."""
+def load(
+    folder: Path, *, dropout: float = 0.0, layers: int | None = None, take: schema.Take = "first"
+) -> tuple[nn.Module, Tokenizer, Specials]:
+    """The encoder of a run's best weights, or some of its layers, with the vocabulary that it was trained with."""
     run = RunFolder(folder)
     if not run.trained:
         raise TrainingError(
@@ -42,6 +46,16 @@ def load(folder: Path, *, dropout: float = 0.0) -> tuple[nn.Module, Tokenizer, S
     encoder.load_state_dict(
         {name.removeprefix(PREFIX): value for name, value in weights.items() if name.startswith(PREFIX)}
     )
+    if layers is not None or not isinstance(take, str):
+        if not isinstance(encoder, Transformer):
+            raise RecipeError(
+                "BX306",
+                "cannot take some of the layers of this encoder: it is not a transformer",
+                where="model → encoder → layers",
+                hint="leave out layers and take, or name another run",
+            )
+        number = layers if layers is not None else len(take)
+        encoder.keep_layers(layer_map(take, teacher=encoder.depth, student=number))
     tokenizer = Tokenizer.from_file(str(run.tokenizer))
     tokenizer.no_padding()
     tokenizer.no_truncation()
