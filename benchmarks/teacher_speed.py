@@ -46,7 +46,7 @@ TASK = Tagging("task", ("Chemical", "Disease"))
 
 def teacher(size: models.Size) -> Annotator:
     """A run with random weights and the vocabulary of the bundle that comes with Biomux."""
-    cutter = Tokenizer.from_file(str(Path(biomux.__file__).parent / "bundles" / "first" / "tokenizer.json"))
+    cutter = Tokenizer.from_file(str(Path(biomux.__file__).parent / "bundles" / "default" / "tokenizer.json"))
     cutter.no_padding()
     cutter.no_truncation()
     size = models.Size(size.name, size.layers, size.width, size.attention_heads, size.inner, cutter.get_vocab_size())

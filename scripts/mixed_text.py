@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("texts", nargs="+", help="files of plain text, one document per line, gzipped or not")
     parser.add_argument("--without", nargs="*", default=[], help="names of files among them to leave out")
     parser.add_argument("--documents", type=int, help="how many documents to draw from the files; default: all")
-    parser.add_argument("--skip", type=int, default=0, help="draw those that come after so many, for other text than before")
+    parser.add_argument(
+        "--skip", type=int, default=0, help="draw those that come after so many, for other text than before"
+    )
     parser.add_argument("--recipe", help="add the training text of this recipe's corpora")
     parser.add_argument("--corpora", type=Path, help="the corpora directory")
     parser.add_argument("-o", "--output", required=True, type=Path)

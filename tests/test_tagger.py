@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import biomux
 from biomux.document import Document
-from biomux.engine.load import SHIPPED, find
+from biomux.engine.load import DEFAULT, find
 from biomux.engine.query import Query
 from biomux.tagger import QueryOptions, SkipWarning, Tagger
 
@@ -49,7 +49,7 @@ def rules() -> Tagger:
 
 def test_a_tagger_is_called_so(tagger: Tagger) -> None:
     heads, types = len(tagger.heads), len(tagger.types)
-    assert repr(tagger) == f"<Tagger '{SHIPPED}': {heads} heads, {types} entity types, onnxruntime, 1 thread>"
+    assert repr(tagger) == f"<Tagger '{DEFAULT}': {heads} heads, {types} entity types, onnxruntime, 1 thread>"
 
 
 def test_one_text_gives_one_document_and_a_list_a_list(rules: Tagger) -> None:

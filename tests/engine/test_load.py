@@ -31,7 +31,7 @@ def test_an_empty_folder_is_no_bundle(tmp_path: Path) -> None:
         biomux.load(tmp_path)
 
 
-@pytest.mark.skipif("first" in shipped(), reason="a bundle comes with this Biomux")
+@pytest.mark.skipif("default" in shipped(), reason="a bundle comes with this Biomux")
 def test_without_a_shipped_bundle_that_is_said() -> None:
     with pytest.raises(BundleError, match="has no bundle"):
         biomux.load()
@@ -65,9 +65,9 @@ def test_parts_of_tokens_and_threads_cannot_be(tmp_path: Path, number: Any) -> N
 
 
 @pytest.mark.skipif(not shipped(), reason="no bundle comes with this Biomux")
-def test_default_is_another_name_of_the_shipped_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_is_the_shipped_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find("default") == find() == find("first")
+    assert find("default") == find()
     (tmp_path / "default").mkdir()
     assert find("default") == Path("default")  # a folder of that name comes first, as for other names
     with pytest.raises(BundleError, match=r"BX501.*unknown bundle 'defalt'.*did you mean 'default'"):

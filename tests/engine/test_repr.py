@@ -23,4 +23,4 @@ def test_an_annotator_is_shown_in_one_line(tmp_path: Path) -> None:
 
 
 def test_the_included_one_is_called_by_its_name() -> None:
-    assert repr(biomux.load(threads=1)).startswith("<Tagger 'first': 18 heads, ")
+    assert repr(biomux.load(threads=1)).startswith("<Tagger 'default': 18 heads, ")

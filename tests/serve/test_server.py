@@ -142,7 +142,7 @@ def test_a_killed_worker_comes_back_and_harms_no_other() -> None:
 
 
 def test_every_option_is_an_environment_variable() -> None:
-    with command(BIOMUX_SERVE_MAX_DOCUMENTS="2", BIOMUX_SERVE_BUNDLE="first") as served:
+    with command(BIOMUX_SERVE_MAX_DOCUMENTS="2", BIOMUX_SERVE_BUNDLE="default") as served:
         assert served.client.get("/info").json["limits"]["max_documents"] == 2
         assert served.client.annotate(texts=["a", "b", "c"]).code == "BX803"
 
@@ -156,7 +156,7 @@ def test_every_option_is_an_environment_variable() -> None:
         (["--host", "203.0.113.7"], "BX812"),
         (["no-such-bundle", "--workers", "2"], "BX501"),
         (["--model", "no-such-bundle"], "BX501"),
-        (["first", "--model", "first"], "BX001"),
+        (["default", "--model", "default"], "BX001"),
     ],
 )
 def test_what_cannot_start_says_why(options: list[str], code: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -74,10 +74,10 @@ def command(
 
     Examples:
 
-        biomux export runs/first bundles/first
-        biomux export runs/first bundles/exact --precision fp32
-        biomux export runs/first bundles/quick --precision int8 --no-gate
-        biomux export runs/first-final bundles/first --chosen-on runs/first
+        biomux export runs/student bundles/mine
+        biomux export runs/student bundles/exact --precision fp32
+        biomux export runs/student bundles/quick --precision int8 --no-gate
+        biomux export runs/student-final bundles/mine --chosen-on runs/student
     """
     from biomux.cli.ui.display import amount, note, table
 

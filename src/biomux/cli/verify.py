@@ -19,7 +19,7 @@ def command(
 
     Examples:
 
-        biomux verify bundles/first
+        biomux verify bundles/mine
         biomux verify && echo fine
     """
     from biomux.cli.ui.display import error_line, note, table

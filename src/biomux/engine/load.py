@@ -13,10 +13,8 @@ from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, did_you_mean
 from biomux.text.word_splitter import as_tokenizer
 
-SHIPPED = "first"
 DEFAULT = "default"
-"""What the bundle that is loaded without a name may be called, beside its own name."""
-"""The bundle that is taken where none is named."""
+"""The bundle that comes with Biomux and is used unless another is named."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
 
@@ -73,12 +71,10 @@ def _added(folder: Path) -> Path:
 
 
 def find(path_or_name: str | Path | None = None) -> Path:
-    """The folder of a bundle. What names an existing folder is that folder, or the bundle that `biomux train --with` left in it; anything else is the name of a shipped bundle, or "default"."""
-    name = SHIPPED if path_or_name is None else str(path_or_name)
+    """The folder of a bundle. What names an existing folder is that folder, or the bundle that `biomux train --with` left in it; anything else is the name of a shipped bundle."""
+    name = DEFAULT if path_or_name is None else str(path_or_name)
     if path_or_name is not None and Path(path_or_name).exists():
         return _added(Path(path_or_name))
-    if name == DEFAULT:
-        return find()
     if _NAME.fullmatch(name) and name in shipped():
         return shipped_folder(name)
     if path_or_name is None:
@@ -90,7 +86,7 @@ def find(path_or_name: str | Path | None = None) -> Path:
     raise BundleError(
         "BX501",
         f"unknown bundle {name!r}",
-        hint=f"name a folder that `biomux export` made; {did_you_mean(name, (DEFAULT, *shipped()))}".removesuffix(
+        hint=f"name a folder that `biomux export` made; {did_you_mean(name, shipped())}".removesuffix(
             "; there are none"
         ),
     )

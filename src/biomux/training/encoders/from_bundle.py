@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from tokenizers import Tokenizer
 
 from biomux.engine.bundle import reader
-from biomux.engine.load import DEFAULT, find
+from biomux.engine.load import find
 from biomux.errors import RecipeError
 from biomux.training.encoders.layer_maps import layer_map
 from biomux.training.encoders.transformer import DROPOUTS, Transformer, build
@@ -42,7 +42,7 @@ class GraphWeights:
 
 def folder_of(name: str) -> Path:
     """The folder of a bundle by path or name; "default" is the one that comes with Biomux."""
-    return find(None if name == DEFAULT else name)
+    return find(name)
 
 
 def load(settings: EncoderSettings) -> tuple[Transformer, Tokenizer, Specials]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from biomux.engine.annotator import Annotator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-GOLDEN = Path(__file__).with_name("first.golden.jsonl")
+GOLDEN = Path(__file__).with_name("default.golden.jsonl")
 AGREEMENT = 0.97
 """The share of the golden mentions that another processor's arithmetic must give too: int8 rounds differently here and there."""
 

@@ -1,0 +1,78 @@
+"""Make the bundle that comes with Biomux again, from the corpora and the encoder to the card: one command, hours, resumable.
+
+    python scripts/default_bundle.py --corpora corpora --encoder weights/gte-small --vocabulary vocab.txt --work runs
+
+Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
+files of plain text, one document per line. The bundle is made in WORK/bundle; putting it into src/biomux/bundles/default, and its golden
+answers into tests/bundles (BIOMUX_GOLDEN=write), is done by hand after it was looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import mixed_text
+
+from biomux.cli import run
+
+CROSS = ("biored", "tmvar3")
+NOTES = Path(__file__).with_name("default_notes.md")
+DOCUMENTS = 13_000
+"""How many documents of plain text the teacher labels, beside the training text of the corpora."""
+HELD_OUT = "heldout.txt.gz"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train the teacher and the student, fit once more with the development data, export with the choices made before, score, write the card."""
+    parser = argparse.ArgumentParser(description="Make the bundle that comes with Biomux again.")
+    parser.add_argument("--corpora", required=True, type=Path)
+    parser.add_argument("--encoder", default="thenlper/gte-small")
+    parser.add_argument("--vocabulary", help="a vocab.txt or a hub name; PubMedBERT's unless given")
+    parser.add_argument("--work", required=True, type=Path)
+    parser.add_argument("--notes", type=Path, default=NOTES, help="Markdown for the card: what was seen by eye")
+    chosen = parser.parse_args(arguments)
+    work, corpora = chosen.work.resolve(), ["--corpora", str(chosen.corpora)]
+    teacher, student, final, bundle = (work / name for name in ("teacher", "student", "student-final", "bundle"))
+    text = work / "text.txt"
+    encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
+    vocabulary = ["--set", f"model.encoder.vocabulary.file={chosen.vocabulary}"] if chosen.vocabulary else []
+    taught = ["--set", f"teacher.models=[{teacher}]", "--set", f"teacher.text.files=[{text}]"]
+    work.mkdir(parents=True, exist_ok=True)
+    if not _ended(teacher):
+        _biomux("train", "default/teacher", "--run", str(teacher), *encoder, *vocabulary, *corpora)
+    if not text.exists():
+        files = sorted(str(path) for path in (chosen.corpora / "text").glob("*.txt.gz"))
+        drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS), "--recipe", "default/teacher"]
+        mixed_text.main([*files, *drawn, *corpora, "-o", str(text)])
+    for recipe, folder, begins in (("student", student, teacher), ("student-final", final, student)):
+        if not _ended(folder):
+            start = ["--set", f"model.encoder.run={begins}"]
+            _biomux("train", f"default/{recipe}", "--run", str(folder), *encoder, *start, *taught, *corpora)
+    if not bundle.exists():
+        _biomux("export", str(final), str(bundle), "--chosen-on", str(student), *corpora)
+    if not (work / "scores").exists():
+        options = ["-o", str(work / "scores"), "--card", "--notes", str(chosen.notes), *corpora]
+        _biomux("evaluate", str(bundle), "all", *CROSS, *options)
+    return 0
+
+
+def _ended(folder: Path) -> bool:
+    """Whether the journal of a run says that it came to its end."""
+    journal = folder / "journal.jsonl"
+    if not journal.is_file():
+        return False
+    return any(json.loads(line)["event"] == "end" for line in journal.read_text(encoding="utf-8").splitlines())
+
+
+def _biomux(*words: str) -> None:
+    print("$ biomux", shlex.join(words), flush=True)
+    if code := run(list(words)):
+        raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""The command that makes the shipped bundle again: what it types, in which order, and that every word of it is understood."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training import invented
+
+from biomux import cli
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "default_bundle.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> Any:
+    spec = importlib.util.spec_from_file_location("default_bundle", SCRIPT)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPT.parent))  # it uses its neighbour
+        spec.loader.exec_module(module)
+    return module
+
+
+def test_it_trains_fits_exports_and_scores_and_does_nothing_twice(
+    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed: list[list[str]] = []
+
+    def run(words: list[str]) -> int:
+        cli.load(words[0]).make_context(words[0], words[1:])  # a word that is not understood is an error
+        typed.append(words)
+        made = {"train": words[3], "export": words[2], "evaluate": str(tmp_path / "work/scores")}[words[0]]
+        Path(made).mkdir(parents=True)
+        if words[0] == "train":
+            (Path(made) / "journal.jsonl").write_text('{"event": "end"}\n')
+        return 0
+
+    mixed: list[list[str]] = []
+
+    def mix(words: list[str]) -> int:
+        mixed.append(words)
+        Path(words[words.index("-o") + 1]).write_text("Aspirin.\n")
+        return 0
+
+    monkeypatch.setattr(script, "run", run)
+    monkeypatch.setattr(script.mixed_text, "main", mix)
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.txt.gz").touch()
+    options = ["--corpora", str(tmp_path), "--vocabulary", "vocab.txt", "--work", str(tmp_path / "work")]
+    assert script.main(options) == 0
+    recipes = ["default/teacher", "default/student", "default/student-final"]
+    assert [words[1] for words in typed[:3]] == recipes
+    assert [words[0] for words in typed] == ["train", "train", "train", "export", "evaluate"]
+    assert str(tmp_path / "work/student") in typed[3]
+    assert str(SCRIPT.with_name("default_notes.md")) in typed[4]
+    assert mixed[0][0] == str(tmp_path / "text" / "a.txt.gz")
+    assert script.main(options) == 0
+    assert (len(typed), len(mixed)) == (5, 1)
+
+
+def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: Any, tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=12)
+    (tmp_path / "recipe.yaml").write_text(
+        "{name: x, tasks: {drugs: {corpus: bc5cdr}}, model: {encoder: {kind: random}}, regime: {kind: mixed}}"
+    )
+    (tmp_path / "a.txt").write_text("".join(f"Plain text {number}.\n" for number in range(50)))
+    (tmp_path / "held.txt").write_text("Held out.\n")
+    files = [str(tmp_path / name) for name in ("a.txt", "held.txt")]
+    chosen = ["--without", "held.txt", "--documents", "20", "--corpora", str(directory)]
+    found = []
+    for name, more in (("one", []), ("again", []), ("other", ["--skip", "20"])):
+        out = tmp_path / f"{name}.txt"
+        options = [*files, *chosen, *more, "--recipe", str(tmp_path / "recipe.yaml"), "-o", str(out)]
+        assert script.mixed_text.main(options) == 0
+        found.append(out.read_text().splitlines())
+    one, again, other = found
+    assert one == again
+    plain = {line for line in one if line.startswith("Plain")}
+    assert len(plain) == 20
+    assert not plain & set(other)  # other text than before
+    assert len(one) == len(set(one)) > 25  # the corpus's own text too, each once
+    assert "Held out." not in one
+
+
+def test_a_step_that_fails_ends_it(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "run", lambda _: 2)
+    with pytest.raises(SystemExit) as caught:
+        script.main(["--corpora", str(tmp_path), "--work", str(tmp_path / "work")])
+    assert caught.value.code == 2
