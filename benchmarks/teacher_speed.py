@@ -63,9 +63,9 @@ def read(annotator: Annotator, task: Any, found: Sequence[Document], *, rounds: 
         with tempfile.TemporaryDirectory() as name:
             options: dict[str, Any] = {"place": Path(name), "checksum": "x", "listen": lambda _: None}
             begun = time.perf_counter()
-            teacher_outputs.kept(annotator, task, found, **options)
+            teacher_outputs.kept(annotator, [task], found, **options)
             kept = time.perf_counter()
-            teacher_outputs.kept(annotator, task, found, **options)
+            teacher_outputs.kept(annotator, [task], found, **options)
             again = time.perf_counter()
             size = sum(file.stat().st_size for file in Path(name).rglob("*") if file.is_file())
             spent.append((kept - begun, again - kept, size))

@@ -207,3 +207,14 @@ def test_a_step_that_overflows_in_fp16_is_left_out_and_the_scale_made_smaller(
     weight.register_hook(lambda found: found * float("inf"))
     with pytest.raises(TrainingError, match="'ner' overflows in fp16 at step 0"):
         loop.step(one, movers, [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "device_", "wanted"), [("bf16", CPU, "eager"), ("fp32", CPU, "sdpa"), ("bf16", CUDA, "sdpa")]
+)
+def test_attention_is_plain_products_only_in_bf16_on_a_cpu(numbers: Any, device_: torch.device, wanted: str) -> None:
+    encoder = small.encoder()
+    encoder.body.set_attn_implementation("sdpa")
+    precision.prefer_plain_attention(encoder, numbers, device_)
+    assert encoder.config._attn_implementation == wanted
+    precision.prefer_plain_attention(torch.nn.Identity(), numbers, device_)  # an encoder without attention
