@@ -77,6 +77,8 @@ class TaskSettings(Section):
     `also` names further corpora whose annotations of the same texts are added. `join` "common" keeps only texts that all of them have; "union" keeps all texts,
     and what a corpus does not annotate counts as outside (the mistake of a multi-class baseline). `of` names the tagging task that an auxiliary task is derived
     from, whose corpus and types it takes over. `settings` are those of the kind. A task that is not `scored` is only learned: its corpus needs no development part.
+    `frames` adds short sentences to a tagger's training data, in which a mention of these data, or a word that is never one, stands in a frame such as "We studied {}.";
+    it is their number as a share of the mentions.
     """
 
     kind: str = "tagging"
@@ -90,12 +92,15 @@ class TaskSettings(Section):
     scheme: Literal["bio", "bioes"] = "bio"
     train: Annotated[tuple[str, ...], Field(min_length=1)] = ("train",)
     scored: bool = True
+    frames: Share = 0.0
     head: HeadSettings | None = None
 
     @model_validator(mode="after")
     def _nothing_without_effect(self) -> TaskSettings:
         if self.join == "union" and not self.also:
             raise ValueError("join: union needs further corpora: name them with also")
+        if self.frames and self.kind != "tagging":
+            raise ValueError("frames: only taggers can learn from short sentences made from mentions")
         if self.settings.get("by") == "passage" and self.settings.get("longest") is not None:
             raise ValueError("settings: longest splits sentences, so it cannot be used with by: passage")
         return self

@@ -22,7 +22,7 @@ from biomux.recipes.schema import TaskSettings as TaskPart
 from biomux.recipes.settings import checked
 from biomux.tasks import DEFAULT_HEADS, TASKS, restored
 from biomux.tasks.examples import make
-from biomux.training import batches, encoders, example_cache, teachers
+from biomux.training import batches, encoders, example_cache, short_frames, teachers
 from biomux.training import unlabelled as plain
 from biomux.training.encoders import from_run
 from biomux.training.encoders.tokenizer import tokenizer_of
@@ -90,6 +90,12 @@ def build(
     loaded = load_documents(recipe, directory=directory, unlabelled=outputs is not None)
     documents = loaded.training
     tasks = tuple(make_task(name, task, documents[name]) for name, task in recipe.tasks.items())
+    frames = {
+        name: short_frames.made(documents[name], task.frames, seed=recipe.loop.seed)
+        for name, task in recipe.tasks.items()
+        if task.frames
+    }
+    documents = documents | {name: [*documents[name], *framed] for name, framed in frames.items()}
     texts = (document.text for group in (*documents.values(), loaded.unlabelled) for document in group)
     encoder, tokenizer, specials = load_encoder(recipe.model.encoder, texts)
     model = make_model(recipe, tasks, encoder, tokenizer)
@@ -98,6 +104,8 @@ def build(
     plan = _plan(recipe if outputs else recipe.model_copy(update={"teacher": None}), tasks, model)
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
     _check_positives(recipe, tasks, examples, counts)
+    for name, framed in frames.items():
+        counts.setdefault(name, Counter())["short frames made"] = len(framed)
     if outputs is not None:
         examples, taught_counts = teachers.teach(recipe, tasks, documents, examples, place=outputs, listen=listen)
         for name, taught in taught_counts.items():
