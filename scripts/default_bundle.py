@@ -21,8 +21,8 @@ from biomux.cli import run
 
 CROSS = ("biored", "tmvar3")
 NOTES = Path(__file__).with_name("default_notes.md")
-DOCUMENTS = 13_000
-"""How many documents of plain text the teacher labels, beside the training text of the corpora."""
+DOCUMENTS, LABELLED = 8_000, 50_000
+"""How many documents of plain text the teacher labels, and how many texts of the corpora."""
 HELD_OUT = "heldout.txt.gz"
 
 
@@ -46,7 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
         _biomux("train", "default/teacher", "--run", str(teacher), *encoder, *vocabulary, *corpora)
     if not text.exists():
         files = sorted(str(path) for path in (chosen.corpora / "text").glob("*.txt.gz"))
-        drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS), "--recipe", "default/teacher"]
+        drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]
+        drawn += ["--recipe", "default/teacher", "--labelled", str(LABELLED)]
         mixed_text.main([*files, *drawn, *corpora, "-o", str(text)])
     for recipe, folder, begins in (("student", student, teacher), ("student-final", final, student)):
         if not _ended(folder):

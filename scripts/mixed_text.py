@@ -1,6 +1,7 @@
-"""Mix text for teachers to label: documents drawn from files of plain text, and the training text of a recipe's corpora, shuffled.
+r"""Mix text for teachers to label: documents drawn from files of plain text, and the training text of a recipe's corpora, shuffled.
 
-    python scripts/mixed_text.py corpora/text/*.txt.gz --without heldout.txt.gz --documents 13000 --recipe default/teacher -o text.txt
+    python scripts/mixed_text.py corpora/text/*.txt.gz --without heldout.txt.gz --documents 8000 \
+        --recipe default/teacher --labelled 50000 -o text.txt
 
 The result has one document per line. With a recipe, each different text of the training parts of its corpora is in it once, so that
 all heads learn what the teachers say about text that was labelled for one of them. What is held out is left out by `biomux train`.
@@ -34,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--skip", type=int, default=0, help="draw those that come after so many, for other text than before"
     )
     parser.add_argument("--recipe", help="add the training text of this recipe's corpora")
+    parser.add_argument("--labelled", type=int, help="how many texts of these corpora to draw; default: all")
     parser.add_argument("--corpora", type=Path, help="the corpora directory")
     parser.add_argument("-o", "--output", required=True, type=Path)
     parser.add_argument("--seed", type=int, default=1)
@@ -43,6 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
     order.shuffle(drawn)
     drawn = drawn[chosen.skip :][: chosen.documents]
     labelled = list(training_text(chosen.recipe, chosen.corpora)) if chosen.recipe else []
+    order.shuffle(labelled)
+    labelled = labelled[: chosen.labelled]
     mixed = [*drawn, *labelled]
     order.shuffle(mixed)
     with whole_file(chosen.output) as fresh:

@@ -73,7 +73,7 @@ def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: A
     files = [str(tmp_path / name) for name in ("a.txt", "held.txt")]
     chosen = ["--without", "held.txt", "--documents", "20", "--corpora", str(directory)]
     found = []
-    for name, more in (("one", []), ("again", []), ("other", ["--skip", "20"])):
+    for name, more in (("one", []), ("again", []), ("other", ["--skip", "20", "--labelled", "5"])):
         out = tmp_path / f"{name}.txt"
         options = [*files, *chosen, *more, "--recipe", str(tmp_path / "recipe.yaml"), "-o", str(out)]
         assert script.mixed_text.main(options) == 0
@@ -83,6 +83,7 @@ def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: A
     plain = {line for line in one if line.startswith("Plain")}
     assert len(plain) == 20
     assert not plain & set(other)  # other text than before
+    assert len(other) == 25
     assert len(one) == len(set(one)) > 25  # the corpus's own text too, each once
     assert "Held out." not in one
 
