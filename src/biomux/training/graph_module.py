@@ -170,6 +170,8 @@ def _name(key: str) -> str:
 
 
 def _quantized(values: Tensor, scale: Tensor, middle: Tensor, **_: Any) -> Tensor:
+    if scale.ndim:  # a scale for each row
+        scale, middle = scale[:, None], middle[:, None]
     return _rounded(values / scale).clamp(-128, 127) + middle
 
 
@@ -208,12 +210,14 @@ OPERATORS: dict[str, Callable[..., Tensor | tuple[Tensor, ...]]] = {
     "Cast": lambda values, **_: values if values.is_floating_point() else values.float(),  # int8 are floats here
     "Concat": lambda *parts, axis: torch.cat(parts, dim=axis),
     "Div": lambda left, right: left / right,
+    "Expand": lambda values, sizes: values.expand(sizes.tolist()),
     "Gather": _gather,
     "Gelu": lambda values, approximate=b"none": functional.gelu(values, approximate=approximate.decode()),
     "LayerNormalization": _normalised,
     "MatMul": lambda left, right: left @ right,
     "MatMulInteger": lambda rows, matrix, middle: (rows - middle) @ matrix,
     "Max": lambda left, right: torch.maximum(left, right),
+    "Min": lambda left, right: torch.minimum(left, right),
     "Mul": lambda left, right: left * right,
     "QuantizeLinear": _quantized,
     "ReduceMax": lambda values, axes, keepdims=1, **_: values.amax(dim=axes.tolist(), keepdim=bool(keepdims)),

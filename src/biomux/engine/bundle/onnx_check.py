@@ -47,7 +47,7 @@ OPERATORS: dict[str, frozenset[str]] = {
     "Min": frozenset(),
     "Mul": frozenset(),
     "NonZero": frozenset(),
-    "QuantizeLinear": frozenset(),
+    "QuantizeLinear": frozenset({"axis"}),
     "ReduceMax": frozenset({"keepdims"}),
     "ReduceSum": frozenset({"keepdims"}),
     "Relu": frozenset(),

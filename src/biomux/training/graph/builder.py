@@ -35,6 +35,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         self._count = 0
+        self._one: str | None = None
 
     def constant(self, value: NDArray[Any], name: str | None = None) -> str:
         """A constant; equal small ones are kept once."""
@@ -77,23 +78,32 @@ class Graph:
 
     def _integer_product(self, rows: str, matrix: Floats, name: str) -> str:
         rounded_matrix, scale = columns_to_int8(matrix)
-        rounded, row_scale = self.rows_to_int8(rows)
+        rounded, row_scale = self.rows_to_int8(rows, len(matrix))
         middle = self.constant(np.array(128, np.uint8))
         product = self.add("MatMulInteger", rounded, self.constant(rounded_matrix, f"{name}.weight"), middle)
-        scaled = self.add("Mul", self.add("Cast", product, to=TensorProto.FLOAT), row_scale)
-        out: str = self.add("Mul", scaled, self.constant(scale, f"{name}.scale"))
+        # onnxruntime makes one operation of the product, Cast and Mul if the columns' scale is a product with a number that is computed.
+        columns = self.add("Mul", self._computed_one(rows), self.constant(scale, f"{name}.scale"))
+        scaled = self.add("Mul", self.add("Cast", product, to=TensorProto.FLOAT), columns)
+        out: str = self.add("Mul", scaled, row_scale)
         return out
 
-    def rows_to_int8(self, rows: str) -> tuple[str, str]:
+    def _computed_one(self, rows: str) -> str:
+        """The number 1, as something that is known only when the graph runs: that rows have at least one column."""
+        if self._one is None:
+            largest = self.add("ReduceMax", self.add("Shape", rows), self.integers(0), keepdims=0)
+            one = self.add("Min", largest, self.constant(np.array(1, np.int64)))
+            self._one = str(self.add("Cast", one, to=TensorProto.FLOAT))
+        return self._one
+
+    def rows_to_int8(self, rows: str, width: int) -> tuple[str, str]:
         """Each row divided by 1/127 of its largest value and rounded, with 128 as zero; and that divisor."""
-        largest = self.add("ReduceMax", self.add("Abs", rows), self.constant(np.array([-1], np.int64)), keepdims=1)
-        divisor = self.add(
-            "Mul",
-            self.add("Max", largest, self.constant(np.array(1e-6, np.float32))),
-            self.constant(np.array(1 / 127, np.float32)),
-        )
-        one, middle = self.constant(np.array(1, np.float32)), self.constant(np.array(128, np.uint8))
-        return self.add("QuantizeLinear", self.add("Div", rows, divisor), one, middle), divisor
+        largest = self.add("ReduceMax", self.add("Abs", rows), self.integers(-1), keepdims=1)
+        divisor = self.add("Mul", self.add("Max", largest, self.number(1e-6)), self.number(1 / 127))
+        divisors = self.add("Reshape", divisor, self.integers(-1))
+        middles = self.add("Expand", self.constant(np.array([128], np.uint8)), self.add("Shape", divisors))
+        flat = self.add("Reshape", rows, self.integers(-1, width))
+        rounded = self.add("QuantizeLinear", flat, divisors, middles, axis=0)
+        return self.add("Reshape", rounded, self.add("Shape", rows)), divisor
 
     def table(self, rows: Floats, name: str, indices: str) -> str:
         """The rows of a table at indices; in int8 each row has its own scale."""
