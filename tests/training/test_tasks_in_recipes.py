@@ -215,6 +215,27 @@ def test_a_student_begins_as_some_layers_of_another_run_with_its_heads(tmp_path:
         assert torch.allclose(value, origin, atol=1e-6), name
 
 
+def test_heads_that_a_run_knows_start_from_it_and_the_others_are_new(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=12)
+    model: dict[str, Any] = {"encoder": {"kind": "random"}}
+    start(invented.recipe(model=model, loop={"epochs": 1}), tmp_path / "first", directory=directory)
+    student = {"encoder": {"kind": "random", "run": str(tmp_path / "first"), "feed_forward": 8}, "heads": "known"}
+    tasks = {**invented.recipe().model_dump(mode="json")["tasks"], "more": {"corpus": "ncbi-disease"}}
+    built = build(invented.recipe(model=student, tasks=tasks), directory=directory)
+    before, after = load_file(tmp_path / "first" / "model.safetensors"), built.model.state_dict()
+    heads = [name for name in after if name.startswith("heads.")]
+    assert {name for name in heads if name in before} == {name for name in heads if not name.startswith("heads.more.")}
+    assert all(torch.equal(after[name], before[name]) for name in heads if name in before)
+    assert built.model.encoder.config.intermediate_size == 8
+
+
+def test_feed_forward_units_of_an_encoder_without_them_are_refused(tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=8)
+    encoder = {"kind": "lexical", "layers": 2, "lexical": {"width": 16}, "feed_forward": 8}
+    with pytest.raises(RecipeError, match="not a transformer"):
+        build(invented.recipe(model={"encoder": encoder}), directory=directory)
+
+
 def test_layers_of_a_run_without_a_transformer_are_refused(tmp_path: Path) -> None:
     directory = invented.corpora(tmp_path / "corpora", number=8)
     model: dict[str, Any] = {"encoder": {"kind": "lexical", "layers": 2, "lexical": {"width": 16}}}

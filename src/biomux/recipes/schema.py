@@ -209,7 +209,7 @@ class EncoderSettings(Section):
     (`default` is the one that comes with Biomux, so that nothing needs to be downloaded).
 
     `layers` is the number of layers to keep: the first ones, or those that `take` names ("last", "uniform", "every-other-0", "every-other-1", or a
-    list of layers counted from 1). The kind "shaped" has random weights and the given `shape`; its `name` says where the tokenizer comes from.
+    list of layers counted from 1). `feed_forward` is the number of units to keep in each layer's feed-forward part: those with the largest weights. The kind "shaped" has random weights and the given `shape`; its `name` says where the tokenizer comes from.
     `lower_case` says whether the tokenizer ignores case, if the encoder's own files do not say so or are wrong. `settings` are for encoders
     from other packages. The kind "random" is a small transformer with random weights that knows the words of the training text, to try a recipe with.
     """
@@ -220,6 +220,7 @@ class EncoderSettings(Section):
     limit: Annotated[int, Field(ge=8, le=8192)] = 254
     layers: Annotated[int, Field(ge=1)] | None = None
     take: Take = "first"
+    feed_forward: Annotated[int, Field(ge=1)] | None = None
     shape: ShapeSettings | None = None
     lower_case: bool | None = None
     vocabulary: VocabularySettings = VocabularySettings()
@@ -247,16 +248,17 @@ class EncoderSettings(Section):
 class ModelPart(Section):
     """The encoder, and the head of every task that does not name its own.
 
-    `heads` "kept": if the encoder comes from another run, each head starts from its weights there; "fresh": from new ones.
+    `heads` "kept": if the encoder comes from another run, each head starts from its weights there; "known": each head that the run has, the others from new
+    ones; "fresh": all from new ones.
     """
 
     encoder: EncoderSettings
     head: HeadSettings = HeadSettings()
-    heads: Literal["fresh", "kept"] = "fresh"
+    heads: Literal["fresh", "kept", "known"] = "fresh"
 
     @model_validator(mode="after")
     def _kept_heads_come_from_a_run(self) -> Self:
-        if self.heads == "kept" and self.encoder.run is None:
+        if self.heads != "fresh" and self.encoder.run is None:
             raise ValueError("heads can only be kept from a run: name it in model.encoder.run")
         return self
 
@@ -434,10 +436,12 @@ class Recipe(Section):
     def training(self) -> dict[str, Any]:
         """The settings that decide a run's weights, as plain data: all except descriptions and how it is run."""
         left_out = {"about", "paper", "table", "types", "levels"}
-        # A recipe without teachers compares equal to one from before there were any.
+        # A recipe without these settings compares equal to one from before there were any.
         left_out |= {name for name in ("teacher", "distil") if getattr(self, name) is None}
         plain = self.model_dump(mode="json", exclude=left_out)
         plain["loop"] = self.loop.deciding()
+        if self.model.encoder.feed_forward is None:
+            del plain["model"]["encoder"]["feed_forward"]
         return plain
 
     @model_validator(mode="before")

@@ -99,7 +99,7 @@ def build(
     texts = (document.text for group in (*documents.values(), loaded.unlabelled) for document in group)
     encoder, tokenizer, specials = load_encoder(recipe.model.encoder, texts)
     model = make_model(recipe, tasks, encoder, tokenizer)
-    if recipe.model.heads == "kept":
+    if recipe.model.heads != "fresh":
         _keep_heads(recipe, tasks, model)
     plan = _plan(recipe if outputs else recipe.model_copy(update={"teacher": None}), tasks, model)
     examples, counts = make_examples(tasks, documents, tokenizer, limit=recipe.model.encoder.limit, joint=plan.joint)
@@ -334,7 +334,22 @@ def make_task(name: str, described: TaskPart, documents: Sequence[Document]) -> 
 
 
 def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, Tokenizer, Specials]:
-    """The encoder of a recipe: of a run, of a bundle, or made by its kind, which may look at the training texts."""
+    """The encoder of a recipe, narrowed if it says so."""
+    encoder, tokenizer, specials = _whole_encoder(settings, texts)
+    if settings.feed_forward is not None:
+        if not hasattr(encoder, "keep_feed_forward"):
+            raise RecipeError(
+                "BX306",
+                "cannot keep some feed-forward units of this encoder: it is not a transformer",
+                where="model → encoder → feed_forward",
+                hint="leave feed_forward out",
+            )
+        encoder.keep_feed_forward(settings.feed_forward)
+    return encoder, tokenizer, specials
+
+
+def _whole_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, Tokenizer, Specials]:
+    """An encoder of a run, of a bundle, or made by its kind, which may look at the training texts."""
     if settings.run is not None:
         return from_run.load(Path(settings.run), dropout=settings.dropout, layers=settings.layers, take=settings.take)
     if settings.bundle is not None:
@@ -346,9 +361,9 @@ def load_encoder(settings: EncoderSettings, texts: Iterable[str]) -> tuple[Any, 
 
 
 def _keep_heads(recipe: Recipe, tasks: Sequence[Task], model: Model) -> None:
-    """Give each head the weights that it had in the run that the encoder comes from."""
+    """Give each head the weights that it had in the run that the encoder comes from; if only known ones are kept, the others stay new."""
     folder = Path(recipe.model.encoder.run or "")
-    for name, weights in from_run.heads(folder, tasks).items():
+    for name, weights in from_run.heads(folder, tasks, known=recipe.model.heads == "known").items():
         try:
             model.heads[name].load_state_dict(weights)
         except RuntimeError:

@@ -62,21 +62,23 @@ def load(
     return encoder, tokenizer, Specials(**described["specials"])
 
 
-def heads(folder: Path, tasks: Sequence[Task]) -> dict[str, dict[str, Tensor]]:
-    """The weights of the heads that a run has for these tasks, by task; BX405 if it lacks one or has other labels for it."""
+def heads(folder: Path, tasks: Sequence[Task], *, known: bool = False) -> dict[str, dict[str, Tensor]]:
+    """The weights of the heads that a run has for these tasks, by task; BX405 if it has other labels for one, or lacks one and not only `known` ones are asked for."""
     run = RunFolder(folder)
     described = run.description
     run_tasks = {task_description["name"]: restored(task_description) for task_description in described["tasks"]}
     weights = load_file(run.weights)
     head_weights: dict[str, dict[str, Tensor]] = {}
     for task in tasks:
+        if known and task.name not in run_tasks:
+            continue
         if task.name not in run_tasks or run_tasks[task.name].labels != task.labels:
             reason = "it has other labels in the run" if task.name in run_tasks else "it is not in the run"
             raise TrainingError(
                 "BX405",
                 f"cannot keep the head {task.name!r}: {reason} to start from",
                 where=str(folder),
-                hint="set model.heads=fresh, or train the same tasks",
+                hint="set model.heads=fresh, or train the same tasks; model.heads=known keeps those that both have",
             )
         prefix = f"heads.{task.name}."
         head_weights[task.name] = {

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from biomux.engine.packing import Specials
-from biomux.errors import TrainingError
+from biomux.errors import RecipeError, TrainingError
 from biomux.training.encoders import hub, vocabulary
 from biomux.training.encoders.encoder import BuiltEncoder
 from biomux.training.encoders.layer_maps import layer_map
@@ -75,6 +75,31 @@ class Transformer(nn.Module):
         if isinstance(getattr(self.config, "layer_types", None), list):
             self.config.layer_types = [self.config.layer_types[layer - 1] for layer in chosen]
         self.config.num_hidden_layers = len(chosen)
+
+    def keep_feed_forward(self, number: int) -> None:
+        """Keep this many units of each layer's feed-forward part: those with the largest product of the norms of their weights in and out."""
+        key = next((name for name in FEED_FORWARD if hasattr(self.config, name)), "")
+        size = int(getattr(self.config, key, 0))
+        several = getattr(self.config, "num_feedforward_networks", 1) > 1
+        if several or not self.width < size >= number:  # units are recognised by their number
+            raise RecipeError(
+                "BX306",
+                f"cannot keep {number} feed-forward units in each layer of this encoder: it has {'several parts of ' if several else ''}{size or 'none'}",
+                where="model → encoder → feed_forward",
+                hint="leave feed_forward out" if several or number <= size else f"give a number up to {size}",
+            )
+        linear = [module for module in self.body.modules() if isinstance(module, nn.Linear)]
+        into = [module for module in linear if module.out_features == size]
+        out = [module for module in linear if module.in_features == size]
+        for wide, narrow in zip(into, out, strict=True):
+            weight = wide.weight.detach().norm(dim=1) * narrow.weight.detach().norm(dim=0)
+            chosen = weight.argsort(descending=True, stable=True)[:number].sort().values
+            wide.weight, wide.bias = (
+                nn.Parameter(value.detach()[chosen].clone()) for value in (wide.weight, wide.bias)
+            )
+            narrow.weight = nn.Parameter(narrow.weight.detach()[:, chosen].clone())
+            wide.out_features = narrow.in_features = number
+        setattr(self.config, key, number)
 
     @property
     def depth(self) -> int:
@@ -141,6 +166,10 @@ DROPOUTS = (
     "mlp_dropout",
 )
 """The names of dropout inside an encoder in configurations; heads have their own."""
+
+
+FEED_FORWARD = ("intermediate_size", "hidden_dim")
+"""The names of the number of feed-forward units of a layer in configurations."""
 
 
 @contextmanager
