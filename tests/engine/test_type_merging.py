@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,7 @@ from biomux.engine.thresholds import for_precision
 from biomux.engine.type_merging import Merge, above, merge, parse, rounded
 from biomux.errors import BundleError, UsageError
 from biomux.tasks.tagging import Tagging
+from biomux.tasks.word_spans import Mention
 
 HEADS = ("a", "b", "c")
 SOURCES = tuple((head, "G") for head in HEADS)
@@ -104,6 +106,13 @@ def test_the_order_of_what_heads_say_does_not_matter(given_: list[Span], rule: M
 def test_a_threshold_does_the_same_before_and_after_a_rule(given_: list[Span], rule: Merge, threshold: float) -> None:
     before = merge(above(given_, {}, default=threshold), [rule])
     assert before == above(merge(given_, [rule]), {}, default=threshold)
+
+
+@given(spans, rules)
+def test_mentions_merge_as_spans_do_and_their_scores_are_rounded(given_: list[Span], rule: Merge) -> None:
+    thirds = [replace(span, score=(span.score or 0.0) / 3) for span in given_]
+    mentions = [Mention(span.start, span.end, span.type, span.score or 0.0, span.head or "") for span in thirds]
+    assert merge(mentions, [rule]) == merge(rounded(thirds), [rule])
 
 
 @given(spans)
@@ -234,7 +243,7 @@ def test_a_table_that_cannot_be_is_refused(entry: object) -> None:
 
 def test_a_copy_loses_nothing() -> None:
     whole = Span(1, 9, "a", 0.5, "head", ("MESH:1",), ((1, 3), (5, 9)), "T1", {"note": "x"})
-    assert type_merging._copy(whole, "a", 0.5) == whole
+    assert type_merging._copy(whole, "a", 0.5, "head") == whole
     assert all(getattr(whole, field.name) != getattr(Span(0, 0, ""), field.name) for field in dataclasses.fields(Span))
 
 

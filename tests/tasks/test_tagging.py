@@ -17,6 +17,7 @@ from biomux.tasks.examples import MASKED, make
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging
 from biomux.tasks.text_inputs import sentence_ranges
+from biomux.tasks.word_spans import decoded
 from biomux.text import tokens as text_tokens
 
 TASK = Tagging("ner", ("X", "Y"))
@@ -199,6 +200,19 @@ def test_rows_decoded_together_are_those_decoded_alone(scheme: str, seed: int) -
         for begin, stop, type_, score in together.get(row, []):
             assert type_ == task.labels[tags[begin]][2:]
             assert score == min(softmax(own)[at, tags[at]] for at in range(begin, stop))
+
+
+@given(seed=st.integers(0, 10_000))
+def test_heads_decoded_together_are_those_decoded_alone(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    words = chance.integers(0, 6, size=chance.integers(1, 8))
+    tasks = [
+        Tagging(f"head{place}", tuple("UVWXYZ"[: chance.integers(1, 7)]), scheme)
+        for place, scheme in enumerate(chance.choice(["bio", "bioes"], 5))
+    ]
+    logits = [chance.normal(scale=2, size=(int(words.sum()), len(task.labels))).astype(np.float32) for task in tasks]
+    alone = [task.word_spans(rows, words) for task, rows in zip(tasks, logits, strict=True)]
+    assert decoded(tasks, logits, words) == alone
 
 
 def test_a_task_is_restored_from_what_was_written_down() -> None:

@@ -18,6 +18,7 @@ from biomux.engine import asked_tasks, coverage, questions, text_pairs
 from biomux.engine.packing import BUDGET, Specials
 from biomux.engine.planner import SessionReader, sections
 from biomux.engine.query import Query, resolved
+from biomux.engine.type_merging import rounded
 from biomux.errors import AnnotateError, BiomuxError, UsageError, did_you_mean
 from biomux.tasks.task import finds_spans
 from biomux.tasks.text_inputs import sentence_ranges
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from biomux.document import Range, Span
+    from biomux.document import Range
     from biomux.engine.overlaps import Curve
     from biomux.engine.query import ResolvedQuery
     from biomux.engine.session import Session
     from biomux.engine.type_merging import Merge
     from biomux.tasks.examples import ModelInput
     from biomux.tasks.task import SpanTask, Task
+    from biomux.tasks.word_spans import Found
 
     Outputs = tuple[list[ModelInput], list[NDArray[np.float32]]]
 
@@ -328,7 +330,7 @@ class Annotator:
         return document
 
     def _with_spans(
-        self, document: Document, split: Document, head_spans: Sequence[Span], chosen: ResolvedQuery
+        self, document: Document, split: Document, head_spans: Sequence[Found], chosen: ResolvedQuery
     ) -> Document:
         """A document with the entities that were asked for, made of what the heads said."""
         read = _ranges(split, chosen.tasks)
@@ -336,16 +338,18 @@ class Annotator:
         made = self._covered(replace(document, spans=tuple(mine), relations=(), coverage=read))
         if chosen.abbreviations:
             made = text_abbreviations.carry(made)
-        return replace(made, spans=tuple(chosen.final(made.spans)))
+        if chosen.abbreviations or chosen.resolve:
+            made = replace(made, spans=tuple(chosen.final(made.spans)))
+        return made
 
     def _read(
         self, documents: Sequence[Document], tasks: Sequence[Task], reader: SessionReader
-    ) -> tuple[list[list[Span]], list[dict[str, Outputs]]]:
+    ) -> tuple[list[list[Found]], list[dict[str, Outputs]]]:
         """What heads say about each document: spans, and by task the inputs and outputs of all others.
 
         At most a chunk of text is held as tokens at a time, however long a document is.
         """
-        spans: list[list[Span]] = [[] for _ in documents]
+        spans: list[list[Found]] = [[] for _ in documents]
         outputs: list[dict[str, Outputs]] = [{} for _ in documents]
         asked = sections(documents, tasks, self.tokenizer, limit=self.limit, chunk=self.chunk, counts=Counter())
         for section in asked:
@@ -357,15 +361,11 @@ class Annotator:
                         gathered = outputs[request.document].setdefault(task.name, ([], []))
                         gathered[0].extend(inputs)
                         gathered[1].extend(answer)
-        ordered = [
-            sorted(group, key=lambda span: (span.start, span.end, span.head or "", span.type)) for group in spans
-        ]
-        long = [
-            any(end - start > stretches.LONGEST for start, end in document.sentences or ()) for document in documents
-        ]
-        return [
-            stretches.without_overlaps(group) if cut else group for group, cut in zip(ordered, long, strict=True)
-        ], outputs
+        for document, found in zip(documents, spans, strict=True):
+            if any(end - start > stretches.LONGEST for start, end in document.sentences or ()):
+                found.sort(key=lambda span: (span.start, span.end, span.head or "", span.type))
+                found[:] = stretches.without_overlaps(rounded(found))
+        return spans, outputs
 
 
 def _one_by_one(

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from biomux.document import Span
 from biomux.engine.overlaps import DIGITS, in_order
-from biomux.text.abbreviations import occurrences
+from biomux.text.abbreviations import occurrences, word_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from biomux.document import Range
     from biomux.engine.type_merging import Source
@@ -46,19 +46,24 @@ def agreed(
     layers: dict[Source, list[Span]] = {}
     for span in spans:
         layers.setdefault((span.head or "" if by_head else "", span.type), []).append(span)
-    return in_order(span for source, layer in layers.items() for span in _agreed(text, read, layer, threshold(source)))
+    starts = word_starts(text) if layers else {}
+    return in_order(
+        span for source, layer in layers.items() for span in _agreed(text, read, layer, threshold(source), starts)
+    )
 
 
-def _agreed(text: str, read: Sequence[Range], spans: Sequence[Span], threshold: float) -> list[Span]:
-    """The vote over entities of one type, which do not overlap."""
+def _agreed(
+    text: str, read: Sequence[Range], spans: Sequence[Span], threshold: float, starts: Mapping[str, Sequence[int]]
+) -> list[Span]:
+    """The vote over entities of one type, which do not overlap. `starts` are those of the text's words."""
     by_place = {(span.start, span.end): span for span in spans}
     taken = sorted(place for place, span in by_place.items() if (span.score or 0.0) >= threshold)
     places: dict[str, list[Range]] = {}
-    for start, end in occurrences(text, {text[slice(*place)] for place in taken}):
-        if _within(read, start, end):
-            places.setdefault(text[start:end], []).append((start, end))
-    for name in sorted(places, key=lambda name: (-len(name), name)):
-        voting = [place for place in places[name] if place in by_place or not _overlaps(taken, place)]
+    for start, end in occurrences(text, {text[slice(*place)] for place in taken}, starts):
+        places.setdefault(text[start:end], []).append((start, end))
+    for name in sorted([name for name in places if len(places[name]) > 1], key=lambda name: (-len(name), name)):
+        inside = [place for place in places[name] if _within(read, *place)]
+        voting = [place for place in inside if place in by_place or not _overlaps(taken, place)]
         scores = [by_place[place].score or 0.0 if place in by_place else 0.0 for place in voting]
         if len(voting) < 2 or not any(place in by_place for place in voting):
             continue

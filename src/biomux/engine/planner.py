@@ -17,7 +17,9 @@ from biomux.engine import parallel
 from biomux.engine.packing import pack
 from biomux.tasks.averaged import Averaged
 from biomux.tasks.softmax import softmax
+from biomux.tasks.tagging import Tagging
 from biomux.tasks.task import finds_spans
+from biomux.tasks.word_spans import decoded, placed
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
     from biomux.engine.session import Session
     from biomux.tasks.examples import ModelInput, Unit
     from biomux.tasks.task import Task
+    from biomux.tasks.word_spans import ByRow
 
     Floats = NDArray[np.float32]
 
 MOST_KEPT = 200_000
 """Words whose outputs are kept for pairs to be asked about. What is beyond is read again: a document may be of any length."""
+
+PLAIN = (Tagging, Averaged)
+"""Taggers whose answers to a batch are decoded together."""
 
 Key = tuple[bytes, bytes, bytes]
 
@@ -51,7 +57,7 @@ class DocumentInputs:
 
 
 Said = tuple[DocumentInputs, "Task", "Sequence[ModelInput]", "Sequence[Any]"]
-"""A task's outputs for some of the inputs that were asked about; of a task that finds spans the spans instead, and no inputs."""
+"""A task's outputs for some of the inputs that were asked about; of a task that finds spans the spans instead, and no inputs. Those of plain taggers come together, with one of these."""
 
 
 def groups(tasks: Iterable[Task]) -> list[list[Task]]:
@@ -178,49 +184,28 @@ class SessionReader:
         ends = np.cumsum(batch.words)
         probabilities = cache(lambda head: softmax(outputs[head], self.temperatures.get(head, 1.0)))
         for members in by_group.values():
+            taggers: list[tuple[Any, Floats]] = []
             for task in asked[members[0][1]].tasks:
                 if task.unit == "pair":
                     begins = (ends - batch.words).tolist()
-                    placed = [(number, place, begins[row]) for row, number, place in members]
-                    yield from self._pairs(outputs, placed, asked, waiting, task)
+                    places = [(number, place, begins[row]) for row, number, place in members]
+                    yield from self._pairs(outputs, places, asked, waiting, task)
                     continue
                 if isinstance(task, Averaged):
                     logits = task.averaged(probabilities)
                 else:
                     logits = self._tempered(outputs[task.name], task)
-                if finds_spans(task):
-                    yield from self._spans(task, logits, batch, members, asked, waiting)
-                    continue
-                pieces = split(logits, task.unit, batch)
-                for row, number, place in members:
-                    if waiting.complete(number, task, place, pieces[row]):
-                        yield waiting.taken(number, task)
-
-    def _spans(
-        self,
-        task: Any,
-        logits: Floats,
-        batch: Batch,
-        members: Sequence[tuple[int, int, int]],
-        asked: Sequence[DocumentInputs],
-        waiting: _Waiting,
-    ) -> Iterator[Said]:
-        """The spans of each sentence as soon as all its windows are read. Sentences of one window are decoded together, if the task can."""
-        ends = np.cumsum(batch.words).tolist()
-        by_row = task.word_spans(logits, batch.words) if hasattr(task, "word_spans") else None
-        for row, number, place in members:
-            request = asked[number]
-            read = request.inputs[place]
-            if read.cut is None and by_row is not None:
-                if row in by_row:
-                    yield request, task, (), task.placed(request.text, read.tokens, read.part, by_row[row])
-                continue
-            piece = logits[ends[row] - read.tokens.words : ends[row]]
-            if read.cut is None:
-                if read.tokens.words:
-                    yield request, task, (), task.mentions(request.text, (read,), (piece,))
-            elif waiting.whole(number, task, place, piece):
-                yield request, task, (), task.mentions(request.text, *waiting.windows(number, task, place))
+                if type(task) in PLAIN:
+                    taggers.append((task, logits))
+                elif finds_spans(task):
+                    yield from _spans([(task, logits)], batch, members, asked, waiting)
+                else:
+                    pieces = split(logits, task.unit, batch)
+                    for row, number, place in members:
+                        if waiting.complete(number, task, place, pieces[row]):
+                            yield waiting.taken(number, task)
+            if taggers:
+                yield from _spans(taggers, batch, members, asked, waiting)
 
     def _pairs(
         self,
@@ -308,6 +293,44 @@ class _Waiting:
                 last += 1
             self._ranges[number, sentence] = range(first, last)
         return self._ranges[number, sentence]
+
+
+def _spans(
+    said: Sequence[tuple[Any, Floats]],
+    batch: Batch,
+    members: Sequence[tuple[int, int, int]],
+    asked: Sequence[DocumentInputs],
+    waiting: _Waiting,
+) -> Iterator[Said]:
+    """The spans of each sentence as soon as all its windows are read, by one task or by several plain taggers.
+
+    Sentences of one window are decoded together, if the task can.
+    """
+    ends = np.cumsum(batch.words).tolist()
+    first = said[0][0]
+    by_task: list[ByRow] | None = None
+    if type(first) in PLAIN:
+        by_task = decoded([task for task, _ in said], [logits for _, logits in said], batch.words)
+    elif hasattr(first, "word_spans"):
+        by_task = [first.word_spans(said[0][1], batch.words)]
+    for row, number, place in members:
+        request = asked[number]
+        read = request.inputs[place]
+        if read.cut is None and by_task is not None:
+            own = [(task, by_row[row]) for (task, _), by_row in zip(said, by_task, strict=True) if row in by_row]
+            if own and type(first) in PLAIN:
+                found = [(task.name, spans) for task, spans in own]
+                yield request, first, (), placed(request.text, read.tokens, read.part, found)
+            elif own:
+                yield request, first, (), first.placed(request.text, read.tokens, read.part, own[0][1])
+            continue
+        for task, logits in said:
+            piece = logits[ends[row] - read.tokens.words : ends[row]]
+            if read.cut is None:
+                if read.tokens.words:
+                    yield request, task, (), task.mentions(request.text, (read,), (piece,))
+            elif waiting.whole(number, task, place, piece):
+                yield request, task, (), task.mentions(request.text, *waiting.windows(number, task, place))
 
 
 def split(logits: Floats, unit: Unit, batch: Batch) -> list[Floats]:

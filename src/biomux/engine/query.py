@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from biomux.engine.overlaps import Curve
     from biomux.engine.type_merging import Merge, Source
     from biomux.tasks.task import SpanTask
+    from biomux.tasks.word_spans import Found
 
 UNKNOWN = Standing()
 
@@ -100,11 +101,12 @@ class ResolvedQuery:
     abbreviations: bool = False
     asked: AskedTasks | None = None
 
-    def merged(self, spans: Iterable[Span], *, text: str, read: Sequence[Range]) -> list[Span]:
+    def merged(self, spans: Iterable[Found], *, text: str, read: Sequence[Range]) -> list[Span]:
         """What the heads said about a text, as the types that were asked for, above their thresholds."""
-        entities = plain.rounded(spans)
-        if self.merges is not None:
-            entities = plain.merge(self._above_floors(entities), self.merges)
+        if self.merges is None:
+            entities = plain.rounded(spans)
+        else:
+            entities = plain.merge(self._above_floors(plain.rounded(spans)) if self.floors else spans, self.merges)
         entities = [span for span in entities if span.type in self.types]
         if self.consistent:
             entities = consistency.agreed(text, read, entities, self._threshold, by_head=self.merges is None)

@@ -19,20 +19,23 @@ right on development data and is given out only if it is asked for. All function
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biomux.document import Span
-from biomux.engine.overlaps import DIGITS, Curve, flat, in_order, rank
+from biomux.engine.overlaps import DIGITS, Curve, flat, in_order
 from biomux.errors import BundleError
 from biomux.tasks.averaged import of_heads
 from biomux.tasks.tagging import Tagging
+from biomux.tasks.word_spans import Mention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
+    from biomux.document import Range
     from biomux.tasks.averaged import Averaged
     from biomux.tasks.task import SpanTask
+    from biomux.tasks.word_spans import Found
 
 Source = tuple[str, str]
 """A head, and a type of that head."""
@@ -92,8 +95,8 @@ def parse(table: Mapping[str, Any], known: Iterable[Source]) -> dict[str, Merge]
     return {name: _parse_one(name, entry, available) for name, entry in table.items()}
 
 
-def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
-    """The heads' mentions as mentions of plain types, in order. Each keeps the head that was surest of it; that of an average is "mean".
+def merge(spans: Iterable[Found], merges: Iterable[Merge]) -> list[Span]:
+    """The heads' mentions as mentions of plain types, in order, with scores of DIGITS digits. Each keeps the head that was surest of it; that of an average is "mean".
 
     >>> from biomux.document import Span
     >>> said = [Span(0, 4, "GENE", score=0.7, head="bc2gm"), Span(0, 4, "protein", score=0.9, head="jnlpba")]
@@ -101,14 +104,14 @@ def merge(spans: Iterable[Span], merges: Iterable[Merge]) -> list[Span]:
     >>> [(span.type, span.score, span.head) for span in merge(said, [gene])]
     [('gene', 0.9, 'jnlpba')]
     """
-    by_source: dict[Source, list[Span]] = {}
+    by_source: dict[Source, list[Found]] = {}
     for span in spans:
         by_source.setdefault((span.head or "", span.type), []).append(span)
     merged: list[Span] = []
     for rule in merges:
-        candidates = [_copy(span, rule.type, span.score) for source in rule.used for span in by_source.get(source, ())]
-        agreed = flat(_agreed(candidates, rule.least))
-        merged += [replace(span, head=MEAN) for span in agreed] if rule.rule == MEAN else agreed
+        candidates = [span for source in rule.used for span in by_source.get(source, ())]
+        if candidates:
+            merged += flat(_agreed(candidates, rule))
     return in_order(merged)
 
 
@@ -117,9 +120,9 @@ def above(spans: Iterable[Span], thresholds: Mapping[str, float], *, default: fl
     return [span for span in spans if span.score is None or span.score >= thresholds.get(span.type, default)]
 
 
-def rounded(spans: Iterable[Span]) -> list[Span]:
+def rounded(spans: Iterable[Found]) -> list[Span]:
     """The mentions with scores of DIGITS digits."""
-    return [span if span.score is None else _copy(span, span.type, round(span.score, DIGITS)) for span in spans]
+    return [_copy(span, span.type, _rounded(span.score), span.head) for span in spans]
 
 
 def curve_of(value: object, where: str) -> Curve:
@@ -133,22 +136,38 @@ def curve_of(value: object, where: str) -> Curve:
     return curve
 
 
-def _copy(span: Span, type_: str, score: float | None) -> Span:
-    """A mention with another type and score: `dataclasses.replace` takes six times as long, and this is for every mention of every head."""
-    return Span(span.start, span.end, type_, score, span.head, span.identifiers, span.fragments, span.id, span.extra)
+def _copy(span: Found, type_: str, score: float | None, head: str | None) -> Span:
+    """A mention with another type, score and head: `dataclasses.replace` takes six times as long, and this is for every mention of every head."""
+    if isinstance(span, Mention):
+        return Span(span.start, span.end, type_, score, head)
+    return Span(span.start, span.end, type_, score, head, span.identifiers, span.fragments, span.id, span.extra)
 
 
-def _agreed(spans: Sequence[Span], least: int) -> list[Span]:
-    """Each place once: with its surest head, and the score at which `least` heads agree."""
-    places: dict[tuple[int, int], dict[str, Span]] = {}
-    for span in sorted(spans, key=rank):
-        places.setdefault((span.start, span.end), {}).setdefault(span.head or "", span)
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, DIGITS)
+
+
+def _agreed(spans: Iterable[Found], rule: Merge) -> list[Span]:
+    """Each place once: with its surest head, and the score at which enough heads agree."""
+    places: dict[Range, dict[str, Found]] = {}
+    for span in spans:
+        votes = places.setdefault((span.start, span.end), {})
+        head = span.head or ""
+        if head not in votes or _doubt(span) < _doubt(votes[head]):
+            votes[head] = span
     agreed = []
-    for by_head in places.values():
-        votes = list(by_head.values())
-        if len(votes) >= least:
-            agreed.append(_copy(votes[0], votes[0].type, votes[least - 1].score))
+    for votes in places.values():
+        if len(votes) >= rule.least:
+            ranked = [*votes] if len(votes) == 1 else sorted(votes, key=lambda name: (_doubt(votes[name]), name))
+            surest, last = votes[ranked[0]], votes[ranked[rule.least - 1]]
+            named = MEAN if rule.rule == MEAN else surest.head
+            agreed.append(_copy(surest, rule.type, _rounded(last.score), named))
     return agreed
+
+
+def _doubt(span: Found) -> float:
+    """Less for a surer mention; one without a score is as sure as can be."""
+    return -1.0 if span.score is None else -round(span.score, DIGITS)
 
 
 def _parse_one(name: str, entry: object, available: set[Source]) -> Merge:

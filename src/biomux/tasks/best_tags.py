@@ -28,41 +28,48 @@ def label_names(types: Iterable[str], scheme: str) -> tuple[str, ...]:
     return ("O", *(f"{prefix}-{type_}" for type_ in types for prefix in prefixes))
 
 
-def invalid_rows(tags: NDArray[np.intp], ends: NDArray[np.int64], labels: int, scheme: str) -> NDArray[np.intp]:
-    """The rows of a batch whose tags are no sequence that the scheme allows. A row without words is none."""
+def faults(tags: NDArray[np.intp], words: NDArray[np.int64], *, labels: int, scheme: str) -> dict[int, list[int]]:
+    """Row of a batch → the words of it before which its tags break the scheme; the number of its words for a fault at its end. Valid rows are left out."""
     allowed, start, stop = transitions(labels, scheme)
-    last = np.zeros(len(tags), dtype=bool)
-    last[ends[ends > 0] - 1] = True
-    wrong = np.zeros(len(tags), dtype=bool)
-    wrong[1:] = ~allowed[tags[:-1], tags[1:]] & ~last[:-1]
-    first = np.append(True, last[:-1])
-    wrong |= (first & ~start[tags]) | (last & ~stop[tags])
-    return np.unique(np.searchsorted(ends, np.flatnonzero(wrong), side="right"))
+    rows = np.flatnonzero(words)
+    ends = np.cumsum(words)[rows]
+    begins = ends - words[rows]
+    inner = ~allowed[tags[:-1], tags[1:]]
+    inner[begins[1:] - 1] = False
+    places = np.flatnonzero(inner) + 1
+    inside = np.searchsorted(ends, places, side="right")
+    opening, closing = np.flatnonzero(~start[tags[begins]]), np.flatnonzero(~stop[tags[ends - 1]])
+    broken = rows[np.concatenate([opening, inside, closing])]
+    within = np.concatenate([np.zeros_like(opening), places - begins[inside], (ends - begins)[closing]])
+    by_row: dict[int, list[int]] = {}
+    for row, place in sorted(zip(broken.tolist(), within.tolist(), strict=True)):
+        by_row.setdefault(row, []).append(place)
+    return by_row
 
 
 def best_sequence(probabilities: NDArray[np.float32], scheme: str = "bio") -> NDArray[np.intp]:
-    """The most probable tag sequence that the scheme allows.
+    """The most probable tag sequence that the scheme allows."""
+    tags: NDArray[np.intp] = probabilities.argmax(axis=1)
+    found = faults(tags, np.array([len(tags)]), labels=probabilities.shape[1], scheme=scheme)
+    return repaired(tags, found[0], probabilities, scheme) if found else tags
+
+
+def repaired(
+    tags: NDArray[np.intp], places: Iterable[int], probabilities: NDArray[np.float32], scheme: str
+) -> NDArray[np.intp]:
+    """The most probable sequence that the scheme allows, where the most probable tag of each word breaks it at these places (`faults`).
 
     The most probable tag of each word is the answer wherever that is a valid sequence, which it nearly always is. Elsewhere the search of Viterbi is made
     over the few words around each fault, free of their neighbours; if what it finds fits the neighbours' tags, no sequence of all words is more
     probable. If not, it is made over more words.
     """
-    tags: NDArray[np.intp] = probabilities.argmax(axis=1)
-    allowed, start, stop = transitions(probabilities.shape[1], scheme)
-    if not len(tags):
-        return tags
-    faults = (np.flatnonzero(~allowed[tags[:-1], tags[1:]]) + 1).tolist()
-    if not start[tags[0]]:
-        faults.insert(0, 0)
-    if not stop[tags[-1]]:
-        faults.append(len(tags))
-    if not faults:
-        return tags
+    tags = tags.copy()
+    allowed, _, _ = transitions(probabilities.shape[1], scheme)
     scores = np.log(np.maximum(probabilities, 1e-30))
     between, first, last = _banned(probabilities.shape[1], scheme)
     free = np.zeros_like(first)
     searched: list[tuple[int, int]] = []
-    for fault in faults:
+    for fault in places:
         if searched and fault < searched[-1][1]:
             continue
         begin, end, more = max(0, fault - 1), min(len(tags), fault + 1), 1
@@ -122,12 +129,12 @@ def search(scores: Floats, *, between: Floats, first: Floats, last: Floats) -> N
     if not len(scores):
         return labels
     table = scores[0] + first
-    back = np.zeros(scores.shape, dtype=np.intp)
-    for index in range(1, len(scores)):
+    back: list[NDArray[np.intp]] = []
+    for row in scores[1:]:
         candidates = table[:, None] + between
-        back[index] = candidates.argmax(axis=0)
-        table = candidates.max(axis=0) + scores[index]
-    labels[-1] = (table + last).argmax()
-    for index in range(len(scores) - 1, 0, -1):
-        labels[index - 1] = back[index, labels[index]]
+        back.append(candidates.argmax(axis=0))
+        table = np.maximum.reduce(candidates) + row
+    labels[-1] = label = (table + last).argmax()
+    for index in range(len(back), 0, -1):
+        labels[index - 1] = label = back[index - 1][label]
     return labels

@@ -14,11 +14,12 @@ import numpy as np
 from biomux.tasks.best_tags import BAN, search, transitions
 from biomux.tasks.softmax import softmax
 from biomux.tasks.tagging import Tagging
+from biomux.tasks.word_spans import ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from biomux.tasks.tagging import WordSpan
+    from biomux.tasks.word_spans import ByRow
 
     Floats = NDArray[np.float32]
 
@@ -64,7 +65,7 @@ class Chained(Tagging):
         """The task, decoded with transitions."""
         return cls(**{field.name: getattr(task, field.name) for field in fields(Tagging)}, learned=learned)
 
-    def word_spans(self, logits: Floats, words: NDArray[np.int64]) -> dict[int, list[WordSpan]]:
+    def word_spans(self, logits: Floats, words: NDArray[np.int64]) -> ByRow:
         """The entities of the best tag sequence of each row; an entity's score is the smallest of its tags' probabilities given all words."""
         tags, chances = np.zeros(len(logits), dtype=np.intp), np.zeros(len(logits), dtype=np.float32)
         learned = self.learned or Transitions.none(logits.shape[1])
@@ -76,7 +77,7 @@ class Chained(Tagging):
             if path.any():
                 chances[inside] = marginals(scores, learned, self.scheme)[np.arange(size), path]
         tagged = np.flatnonzero(tags)
-        return self.ranges(tags, tagged, chances[tagged], ends, words)
+        return ranges([self.types], tags, tagged, chances[tagged], words, self.scheme)[0]
 
 
 def best_path(scores: Floats, learned: Transitions, scheme: str | None = None) -> NDArray[np.intp]:

@@ -17,12 +17,10 @@ import numpy as np
 from biomux.document import Span
 from biomux.errors import TrainingError
 from biomux.scoring.counts import Counts
-from biomux.tasks import text_inputs
-from biomux.tasks.best_tags import best_sequence, invalid_rows, label_names
+from biomux.tasks import text_inputs, word_spans
+from biomux.tasks.best_tags import label_names
 from biomux.tasks.examples import MASKED, Labels
-from biomux.tasks.softmax import softmax
 from biomux.tasks.task import Evaluation, rows_of
-from biomux.text.brackets import balanced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,12 +30,10 @@ if TYPE_CHECKING:
 
     from biomux.document import Document, Range
     from biomux.tasks.examples import ModelInput
+    from biomux.tasks.word_spans import ByRow, WordSpan
     from biomux.text.tokens import Tokens
 
-WordSpan = tuple[int, int, str, float]
-"""The first word of an entity, the one after its last, its type and score."""
-
-__all__ = ["MASKED", "Tagging", "WordLabels", "WordSpan", "strict_spans", "types_in"]
+__all__ = ["MASKED", "Tagging", "WordLabels", "strict_spans", "types_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,65 +199,13 @@ class Tagging:
         """
         return self.placed(text, tokens, None, self.word_spans(logits, np.array([len(logits)])).get(0, ()))
 
-    def word_spans(self, logits: NDArray[np.float32], words: NDArray[np.int64]) -> dict[int, list[WordSpan]]:
-        """The entities of each row of a batch, as ranges of its words; rows without any are left out.
-
-        `logits` has the words of all rows, one row after the other; `words` says how many each has. All rows are decoded at once: in a batch of many
-        sentences and heads, Python for each of them would take longer than the network.
-        """
-        tags = logits.argmax(axis=1)
-        if not tags.any():
-            return {}
-        ends = np.cumsum(words)
-        for row in invalid_rows(tags, ends, logits.shape[1], self.scheme).tolist():
-            inside = slice(int(ends[row] - words[row]), int(ends[row]))
-            tags[inside] = best_sequence(softmax(logits[inside]), self.scheme)
-        tagged = np.flatnonzero(tags)
-        chosen = softmax(logits[tagged])[np.arange(len(tagged)), tags[tagged]]
-        return self.ranges(tags, tagged, chosen, ends, words)
-
-    def ranges(
-        self,
-        tags: NDArray[np.intp],
-        tagged: NDArray[np.intp],
-        scores: NDArray[np.float32],
-        ends: NDArray[np.int64],
-        words: NDArray[np.int64],
-    ) -> dict[int, list[WordSpan]]:
-        """The entities of valid tag sequences, by row. `scores` are those of the words that have a tag other than O: `tagged`."""
-        if not len(tagged):
-            return {}
-        stride = 2 if self.scheme == "bio" else 4
-        labels = tags[tagged]
-        # Labels count up in blocks of `stride` a type, so the remainder tells the prefix: B leaves 1, and S, the last of a block of four, leaves 0.
-        opens = labels % stride == 1
-        if stride == 4:
-            opens |= labels % stride == 0
-        first = np.flatnonzero(opens)  # a valid sequence has no word inside an entity that none opens
-        # The weakest tag decides: one doubtful word makes the whole mention doubtful.
-        least = np.minimum.reduceat(scores, first)
-        lengths = np.diff(np.append(first, len(tagged)))
-        begins = tagged[first]
-        rows = np.searchsorted(ends, begins, side="right")
-        begins -= (ends - words)[rows]
-        types = (labels[first] - 1) // stride
-        by_row: dict[int, list[WordSpan]] = {}
-        columns = (rows, begins, begins + lengths, types, least)
-        for row, begin, end, type_, score in zip(*(column.tolist() for column in columns), strict=True):
-            by_row.setdefault(row, []).append((begin, end, self.types[type_], score))
-        return by_row
+    def word_spans(self, logits: NDArray[np.float32], words: NDArray[np.int64]) -> ByRow:
+        """The entities of each row of a batch, whose words `logits` has one row after the other; `words` says how many each has."""
+        return word_spans.decoded([self], [logits], words)[0]
 
     def placed(self, text: str, tokens: Tokens, part: Range | None, spans: Sequence[WordSpan]) -> list[Span]:
         """Ranges of words as entities of the text. In a row that reads more than its part, those that begin in the part."""
-        placed: list[Span] = []
-        for begin, end, type_, score in spans:
-            place = balanced(text, int(tokens.starts[begin]), int(tokens.ends[end - 1]))
-            if place is not None:
-                placed.append(Span(*place, type_, score, self.name))
-        # Neighbouring stretches both read the margin between them: only the one in whose core a mention begins may report it.
-        if part is None or (tokens.starts[0] >= part[0] and tokens.ends[-1] <= part[1]):
-            return placed
-        return [span for span in placed if part[0] <= span.start < part[1]]
+        return [Span(*mention) for mention in word_spans.placed(text, tokens, part, [(self.name, spans)])]
 
 
 def strict_spans(gold: Sequence[Document], predicted: Sequence[Document]) -> Evaluation:

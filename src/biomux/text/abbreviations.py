@@ -15,7 +15,7 @@ from biomux.document import Span
 from biomux.text import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from biomux.document import Document, Range
 
@@ -198,21 +198,30 @@ def _meaning(meanings: list[tuple[int, list[Span]]], place: int) -> list[Span]:
     return next((sources for start, sources in reversed(meanings) if start <= place), [])
 
 
-def occurrences(text: str, names: Iterable[str]) -> list[Range]:
-    """Where the names occur as whole words; the longest, if one begins with another."""
+def word_starts(text: str) -> dict[str, list[int]]:
+    """Each word of a text, and where it begins."""
+    starts: dict[str, list[int]] = {}
+    for match in WORD.finditer(text):
+        starts.setdefault(match[0], []).append(match.start())
+    return starts
+
+
+def occurrences(text: str, names: Iterable[str], starts: Mapping[str, Sequence[int]] | None = None) -> list[Range]:
+    """Where the names occur as whole words; the longest, if one begins with another. `starts` are the text's words, if they are known (`word_starts`)."""
+    starts = word_starts(text) if starts is None else starts
     by_word: dict[str, list[str]] = {}
     for short in sorted(names, key=len, reverse=True):
-        word = WORD.match(short)
-        if word:
-            by_word.setdefault(word[0], []).append(short)
+        first = WORD.match(short)
+        if first:
+            by_word.setdefault(first[0], []).append(short)
     places: list[Range] = []
-    for match in WORD.finditer(text):
-        for short in by_word.get(match[0], ()):
-            end = match.start() + len(short)
-            if text.startswith(short, match.start()) and _ends_word(text, end):
-                places.append((match.start(), end))
-                break
-    return places
+    for word, shorts in by_word.items():
+        for start in starts.get(word, ()):
+            for short in shorts:
+                if text.startswith(short, start) and _ends_word(text, start + len(short)):
+                    places.append((start, start + len(short)))
+                    break
+    return sorted(places)
 
 
 def _ends_word(text: str, end: int) -> bool:
