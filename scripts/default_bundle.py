@@ -21,13 +21,13 @@ from biomux.cli import run
 
 CROSS = ("biored", "tmvar3")
 NOTES = Path(__file__).with_name("default_notes.md")
-DOCUMENTS, LABELLED = 8_000, 50_000
+DOCUMENTS, LABELLED = 7_000, 40_000
 """How many documents of plain text the teacher labels, and how many texts of the corpora."""
 HELD_OUT = "heldout.txt.gz"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train the teacher and the student, fit once more with the development data, export with the choices made before, score, write the card."""
+    """Train the teacher and the student with every kind of head, fit once more with the development data, export with the choices made before, score, write the card."""
     parser = argparse.ArgumentParser(description="Make the bundle that comes with Biomux again.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--notes", type=Path, default=NOTES, help="Markdown for the card: what was seen by eye")
     chosen = parser.parse_args(arguments)
     work, corpora = chosen.work.resolve(), ["--corpora", str(chosen.corpora)]
-    teacher, student, final, bundle = (work / name for name in ("teacher", "student", "student-final", "bundle"))
+    teacher, student, final, bundle = (work / name for name in ("teacher", "heads", "heads-final", "bundle"))
     text = work / "text.txt"
     encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
     vocabulary = ["--set", f"model.encoder.vocabulary.file={chosen.vocabulary}"] if chosen.vocabulary else []
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]
         drawn += ["--recipe", "default/teacher", "--labelled", str(LABELLED)]
         mixed_text.main([*files, *drawn, *corpora, "-o", str(text)])
-    for recipe, folder, begins in (("student", student, teacher), ("student-final", final, student)):
+    for recipe, folder, begins in (("heads", student, teacher), ("heads-final", final, student)):
         if not _ended(folder):
             start = ["--set", f"model.encoder.run={begins}"]
             _biomux("train", f"default/{recipe}", "--run", str(folder), *encoder, *start, *taught, *corpora)

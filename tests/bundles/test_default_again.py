@@ -53,10 +53,10 @@ def test_it_trains_fits_exports_and_scores_and_does_nothing_twice(
     (tmp_path / "text" / "a.txt.gz").touch()
     options = ["--corpora", str(tmp_path), "--vocabulary", "vocab.txt", "--work", str(tmp_path / "work")]
     assert script.main(options) == 0
-    recipes = ["default/teacher", "default/student", "default/student-final"]
+    recipes = ["default/teacher", "default/heads", "default/heads-final"]
     assert [words[1] for words in typed[:3]] == recipes
     assert [words[0] for words in typed] == ["train", "train", "train", "export", "evaluate"]
-    assert str(tmp_path / "work/student") in typed[3]
+    assert str(tmp_path / "work/heads") in typed[3]
     assert str(SCRIPT.with_name("default_notes.md")) in typed[4]
     assert mixed[0][0] == str(tmp_path / "text" / "a.txt.gz")
     assert script.main(options) == 0
