@@ -3,7 +3,8 @@
     python -m benchmarks.parity RUN jnlpba elucidata-tissue --corpora DIR --limit 100
 
 RUN is a folder that `biomux train` made. Its weights answer by torch, and by onnxruntime over the graph that `biomux export` writes, at fp32 and at int8. Logits are
-compared for every word of every window, mentions to the character and by head. Exit code 1: at fp32 a mention differs, or a logit by more than 1e-4.
+compared for every word of every window, mentions to the character and by head. Heads that do not tag answer about the documents of their own corpus, if it is named, with
+its gold mentions and questions; their answers and scores are compared. Exit code 1: at fp32 an answer differs, or a logit or score by more than 1e-4.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import biomux
 from benchmarks.contest import Table, describe, report
 from biomux.corpora import corpus
+from biomux.recipes.run_folder import RunFolder
 from biomux.training import exportable, quantization_check
 
 if TYPE_CHECKING:
@@ -64,8 +66,30 @@ def mentions(annotator: Annotator, documents: Sequence[Document]) -> set[tuple[A
     }
 
 
+def answers(annotator: Annotator, documents: Sequence[Document], head: str) -> dict[tuple[Any, ...], float]:
+    """What a head that does not tag says, with its scores, or the number that it gives."""
+    said: dict[tuple[Any, ...], float] = {}
+    for place, document in enumerate(annotator.answer(documents, heads=[head])):
+        for relation in document.relations:
+            arguments = tuple(argument.target for argument in relation.arguments)
+            said[place, relation.type, arguments] = relation.score or 0.0
+        for label in document.labels:
+            number = label.value if label.score is None else label.score
+            said[place, "" if label.score is None else label.name, label.start] = number or 0.0
+        for question in document.questions:
+            for answer in question.answers:
+                said[place, question.id, answer.start, answer.end] = answer.score or 0.0
+    return said
+
+
+def without_answers(document: Document) -> Document:
+    """A document with its mentions and questions only."""
+    questions = tuple(replace(question, answers=()) for question in document.questions)
+    return replace(document, relations=(), labels=(), questions=questions)
+
+
 def main() -> None:
-    """Compare, and print a table."""
+    """Compare, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path)
     parser.add_argument("corpus", nargs="+")
@@ -90,11 +114,27 @@ def main() -> None:
             found = mentions(replace(engine, session=both), bare)
             differ = len(found ^ wanted)
             rows.append((name, mix, len(bare), both.words, len(wanted), differ, f"{both.farthest:.1e}"))
+    asked: list[tuple[Any, ...]] = []
+    recipe = RunFolder(given.run).recipe
+    for head in [task.name for task in torch.asking if task.name in trained.places]:
+        name = recipe.tasks[head].corpus
+        if name not in given.corpus:
+            continue
+        documents = list(islice(corpus.get(name, directory=given.corpora).documents(given.split), given.limit))
+        bare = [without_answers(document) for document in documents]
+        said = answers(torch, bare, head)
+        for mix, engine in engines.items():
+            told = answers(engine, bare, head)
+            farthest = max((abs(said[key] - told[key]) for key in said.keys() & told.keys()), default=0.0)
+            asked.append((head, name, mix, len(bare), len(said), len(said.keys() ^ told.keys()), f"{farthest:.1e}"))
     columns = ("corpus", "graph", "documents", "words", "mentions by torch", "mentions that differ", "farthest logit")
     note = f"All {len(torch.heads)} heads; a mention counts once for each head."
-    report([Table("Torch and the engine", columns, tuple(rows), (note,))], json_file=None, described=described)
-    exact = [row for row in rows if row[1] == quantization_check.FP32.name]
-    sys.exit(1 if any(row[5] or float(row[6]) > WITHIN for row in exact) else 0)
+    others = ("head", "corpus", "graph", "documents", "answers by torch", "answers that differ", "farthest score")
+    tables = [Table("Torch and the engine: entities", columns, tuple(rows), (note,))]
+    tables += [Table("Torch and the engine: other answers", others, tuple(asked))] if asked else []
+    report(tables, json_file=None, described=described)
+    exact = [row[-2:] for row in (*rows, *asked) if quantization_check.FP32.name in row]
+    sys.exit(1 if any(differ or float(farthest) > WITHIN for differ, farthest in exact) else 0)
 
 
 if __name__ == "__main__":
