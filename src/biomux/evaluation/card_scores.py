@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from biomux.engine.bundle.checksums import MANIFEST
 from biomux.errors import BundleError
-from biomux.evaluation.score_tables import figure, percent, summary, with_error
+from biomux.evaluation.score_tables import figure, main_table, percent, summary, with_error
 from biomux.formats import target
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 CARD = "card.md"
 HEADING = "## Scores on text that was held out"
+OTHERS = (
+    "The main figure of each, in percent; correlations as they are. Mentions and questions are given; relations are between the right entities."
+)
 
 
 def put(bundle: Path, content: Mapping[str, Any], *, notes: str = "") -> None:
@@ -55,6 +58,7 @@ def check(bundle: Path) -> tuple[dict[str, Any], str]:
 def section(content: Mapping[str, Any], *, notes: str = "") -> str:
     """The part of the card: all corpora, each type, mistakes by class, calibration, signatures."""
     columns = [column for column in content["columns"] if "spans" in column]
+    others = [column for column in content["columns"] if "spans" not in column]
     parts = [
         HEADING,
         "Each corpus is scored with the head trained on it and, marked as cross, with heads of other corpora. Figures are percentages, ± the standard "
@@ -69,9 +73,10 @@ def section(content: Mapping[str, Any], *, notes: str = "") -> str:
         "The mean score of the entities found, the share of them that was right, the expected calibration error (ECE) and the area under the "
         "risk–coverage curve (AURC).",
         markdown(_confidence(columns)),
+        *(["### Heads that do not tag", OTHERS, markdown(main_table(others))] if others else []),
         *([notes.strip()] if notes.strip() else []),
         "### Signatures",
-        "\n".join(f"- `{column['signature']}`" for column in columns),
+        "\n".join(f"- `{column['signature']}`" for column in (*columns, *others)),
     ]
     return "\n\n".join(parts) + "\n"
 
