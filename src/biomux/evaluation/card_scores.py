@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 CARD = "card.md"
 HEADING = "## Scores on text that was held out"
-OTHERS = (
-    "The main figure of each, in percent; correlations as they are. Mentions and questions are given; relations are between the right entities."
-)
+OTHERS = "The main figure of each, in percent; correlations as they are. Mentions and questions are given; relations are between the right entities."
 
 
 def put(bundle: Path, content: Mapping[str, Any], *, notes: str = "") -> None:
