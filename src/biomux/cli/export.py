@@ -77,7 +77,7 @@ def command(
         biomux export runs/student bundles/mine
         biomux export runs/student bundles/exact --precision fp32
         biomux export runs/student bundles/quick --precision int8 --no-gate
-        biomux export runs/heads-final bundles/mine --chosen-on runs/heads
+        biomux export runs/first-final bundles/mine --chosen-on runs/first
     """
     from biomux.cli.ui.display import amount, note, table
 

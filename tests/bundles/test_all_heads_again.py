@@ -1,4 +1,4 @@
-"""The command that makes the shipped bundle again: what it types, in which order, and that every word of it is understood."""
+"""The command that makes the bundle all-heads again: what it types, in which order, and that every word of it is understood."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from training import invented
 
 from biomux import cli
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "default_bundle.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "all_heads_bundle.py"
 
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("default_bundle", SCRIPT)
+    spec = importlib.util.spec_from_file_location("all_heads_bundle", SCRIPT)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -53,14 +53,12 @@ def test_it_trains_fits_exports_and_scores_and_does_nothing_twice(
     (tmp_path / "text" / "a.txt.gz").touch()
     options = ["--corpora", str(tmp_path), "--vocabulary", "vocab.txt", "--work", str(tmp_path / "work")]
     assert script.main(options) == 0
-    recipes = ["default/teacher", "default/heads", "default/heads-final"]
-    assert [words[1] for words in typed[:3]] == recipes
-    assert [words[0] for words in typed] == ["train", "train", "train", "export", "evaluate"]
-    assert str(tmp_path / "work/heads") in typed[3]
-    assert str(SCRIPT.with_name("default_notes.md")) in typed[4]
+    assert [words[1] for words in typed[:2]] == ["default/teacher", "default/heads"]
+    assert [words[0] for words in typed] == ["train", "train", "export", "evaluate"]
+    assert typed[2][1:3] == [str(tmp_path / "work/heads"), str(tmp_path / "work/all-heads")]
     assert mixed[0][0] == str(tmp_path / "text" / "a.txt.gz")
     assert script.main(options) == 0
-    assert (len(typed), len(mixed)) == (5, 1)
+    assert (len(typed), len(mixed)) == (4, 1)
 
 
 def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: Any, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Make the bundle that comes with Biomux again, from the corpora and the encoder to the card: one command, hours, resumable.
+"""Make the bundle `all-heads` again, from the corpora and the encoder to the card: one command, hours, resumable.
 
-    python scripts/default_bundle.py --corpora corpora --encoder weights/gte-small --vocabulary vocab.txt --work runs
+    python scripts/all_heads_bundle.py --corpora corpora --encoder weights/gte-small --vocabulary vocab.txt --work runs
 
 Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
-files of plain text, one document per line. The bundle is made in WORK/bundle; putting it into src/biomux/bundles/default, and its golden
-answers into tests/bundles (BIOMUX_GOLDEN=write), is done by hand after it was looked at.
+files of plain text, one document per line. The bundle is made in WORK/all-heads; putting it into src/biomux/bundles and its card into
+docs/explanation is done by hand after it was looked at.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ import mixed_text
 from biomux.cli import run
 
 CROSS = ("biored", "tmvar3")
-NOTES = Path(__file__).with_name("default_notes.md")
 DOCUMENTS, LABELLED = 7_000, 40_000
 """How many documents of plain text the teacher labels, and how many texts of the corpora."""
 HELD_OUT = "heldout.txt.gz"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train the teacher and the student with every kind of head, fit once more with the development data, export with the choices made before, score, write the card."""
-    parser = argparse.ArgumentParser(description="Make the bundle that comes with Biomux again.")
+    """Train the teacher, and the student with every kind of head; export, score, write the card."""
+    parser = argparse.ArgumentParser(description="Make the bundle all-heads again.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
     parser.add_argument("--vocabulary", help="a vocab.txt or a hub name; PubMedBERT's unless given")
     parser.add_argument("--work", required=True, type=Path)
-    parser.add_argument("--notes", type=Path, default=NOTES, help="Markdown for the card: what was seen by eye")
+    parser.add_argument("--notes", type=Path, help="Markdown for the card: what was seen by eye")
     chosen = parser.parse_args(arguments)
     work, corpora = chosen.work.resolve(), ["--corpora", str(chosen.corpora)]
-    teacher, student, final, bundle = (work / name for name in ("teacher", "heads", "heads-final", "bundle"))
+    teacher, student, bundle = (work / name for name in ("teacher", "heads", "all-heads"))
     text = work / "text.txt"
     encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
     vocabulary = ["--set", f"model.encoder.vocabulary.file={chosen.vocabulary}"] if chosen.vocabulary else []
@@ -49,15 +48,14 @@ def main(arguments: list[str] | None = None) -> int:
         drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]
         drawn += ["--recipe", "default/teacher", "--labelled", str(LABELLED)]
         mixed_text.main([*files, *drawn, *corpora, "-o", str(text)])
-    for recipe, folder, begins in (("heads", student, teacher), ("heads-final", final, student)):
-        if not _ended(folder):
-            start = ["--set", f"model.encoder.run={begins}"]
-            _biomux("train", f"default/{recipe}", "--run", str(folder), *encoder, *start, *taught, *corpora)
+    if not _ended(student):
+        start = ["--set", f"model.encoder.run={teacher}"]
+        _biomux("train", "default/heads", "--run", str(student), *encoder, *start, *taught, *corpora)
     if not bundle.exists():
-        _biomux("export", str(final), str(bundle), "--chosen-on", str(student), *corpora)
+        _biomux("export", str(student), str(bundle), "--precision", "int8", *corpora)
     if not (work / "scores").exists():
-        options = ["-o", str(work / "scores"), "--card", "--notes", str(chosen.notes), *corpora]
-        _biomux("evaluate", str(bundle), "all", *CROSS, *options)
+        notes = ["--notes", str(chosen.notes)] if chosen.notes else []
+        _biomux("evaluate", str(bundle), "all", *CROSS, "-o", str(work / "scores"), "--card", *notes, *corpora)
     return 0
 
 
