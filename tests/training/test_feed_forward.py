@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel, DistilBertConfig, DistilBertModel, MobileBertConfig, MobileBertModel
+from transformers import (
+    AlbertConfig,
+    AlbertModel,
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    IBertConfig,
+    IBertModel,
+    MobileBertConfig,
+    MobileBertModel,
+    ModernBertConfig,
+    ModernBertModel,
+    PreTrainedModel,
+)
 
 from biomux.errors import RecipeError
 from biomux.training.encoders.transformer import Transformer, build
@@ -69,3 +83,34 @@ def test_layers_with_several_feed_forward_parts_stay_whole() -> None:
     )  # fmt: skip
     with pytest.raises(RecipeError, match="several parts"):
         Transformer(MobileBertModel(config)).keep_feed_forward(4)
+
+
+SMALL = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ModernBertModel(
+            ModernBertConfig(**SMALL, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
+        ),
+        IBertModel(IBertConfig(**SMALL)),
+        AlbertModel(AlbertConfig(**SMALL, embedding_size=32)),
+    ],
+    ids=["gated", "no linear modules", "embeddings as wide"],
+)
+def test_units_that_are_not_between_two_matrices_stay_as_they_are(body: PreTrainedModel) -> None:
+    encoder = Transformer(body)
+    shapes = {name: value.shape for name, value in encoder.state_dict().items()}
+    with pytest.raises(RecipeError, match="other parts than two matrices of 32; leave feed_forward out"):
+        encoder.keep_feed_forward(16)
+    assert {name: value.shape for name, value in encoder.state_dict().items()} == shapes
+    assert encoder.config.intermediate_size == 32
+
+
+def test_units_without_a_bias() -> None:
+    encoder = bert()
+    for layer in encoder.body.encoder.layer:
+        layer.intermediate.dense.bias = None
+    encoder.keep_feed_forward(16)
+    assert encoder(IDS, MASK).shape == (2, 4, 8)

@@ -80,23 +80,30 @@ class Transformer(nn.Module):
         """Keep this many units of each layer's feed-forward part: those with the largest product of the norms of their weights in and out."""
         key = next((name for name in FEED_FORWARD if hasattr(self.config, name)), "")
         size = int(getattr(self.config, key, 0))
+        linear = [module for module in self.body.modules() if isinstance(module, nn.Linear)]
+        into = [module for module in linear if module.out_features == size]  # units are recognised by their number
+        out = [module for module in linear if module.in_features == size]
         several = getattr(self.config, "num_feedforward_networks", 1) > 1
-        if several or not self.width < size >= number:  # units are recognised by their number
+        # Gated units have other matrices, and some encoders have other modules than linear ones.
+        other = not several and self.width < size and not len(into) == len(out) > 0
+        if several or other or not self.width < size >= number:
+            has = (
+                f"several parts of {size}" if several else f"other parts than two matrices of {size}" if other else size
+            )
             raise RecipeError(
                 "BX306",
-                f"cannot keep {number} feed-forward units in each layer of this encoder: it has {'several parts of ' if several else ''}{size or 'none'}",
+                f"cannot keep {number} feed-forward units in each layer of this encoder: it has {has or 'none'}",
                 where="model → encoder → feed_forward",
-                hint="leave feed_forward out" if several or number <= size else f"give a number up to {size}",
+                hint=f"give a number up to {size}"
+                if not (several or other) and 0 < size < number
+                else "leave feed_forward out",
             )
-        linear = [module for module in self.body.modules() if isinstance(module, nn.Linear)]
-        into = [module for module in linear if module.out_features == size]
-        out = [module for module in linear if module.in_features == size]
         for wide, narrow in zip(into, out, strict=True):
             weight = wide.weight.detach().norm(dim=1) * narrow.weight.detach().norm(dim=0)
             chosen = weight.argsort(descending=True, stable=True)[:number].sort().values
-            wide.weight, wide.bias = (
-                nn.Parameter(value.detach()[chosen].clone()) for value in (wide.weight, wide.bias)
-            )
+            wide.weight = nn.Parameter(wide.weight.detach()[chosen].clone())
+            if wide.bias is not None:
+                wide.bias = nn.Parameter(wide.bias.detach()[chosen].clone())
             narrow.weight = nn.Parameter(narrow.weight.detach()[:, chosen].clone())
             wide.out_features = narrow.in_features = number
         setattr(self.config, key, number)
