@@ -1,10 +1,9 @@
-"""Make the bundle `all-heads` again, from the corpora and the encoder to the card: one command, hours, resumable.
+"""Make a bundle with every kind of head, from the corpora and the encoder to the card: one command, hours, resumable.
 
     python scripts/all_heads_bundle.py --corpora corpora --encoder weights/gte-small --vocabulary vocab.txt --work runs
 
 Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
-files of plain text, one document per line. The bundle is made in WORK/all-heads; putting it into src/biomux/bundles and its card into
-docs/explanation is done by hand after it was looked at.
+files of plain text, one document per line. The bundle is made in WORK/all-heads. What came of it so far: docs/explanation/models-log.md.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ HELD_OUT = "heldout.txt.gz"
 
 def main(arguments: list[str] | None = None) -> int:
     """Train the teacher, and the student with every kind of head; export, score, write the card."""
-    parser = argparse.ArgumentParser(description="Make the bundle all-heads again.")
+    parser = argparse.ArgumentParser(description="Make a bundle with every kind of head.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
     parser.add_argument("--vocabulary", help="a vocab.txt or a hub name; PubMedBERT's unless given")

@@ -1,4 +1,4 @@
-"""The command that makes the bundle all-heads again: what it types, in which order, and that every word of it is understood."""
+"""The command that makes a bundle with every kind of head: what it types, in which order, and that every word of it is understood."""
 
 from __future__ import annotations
 
