@@ -1,6 +1,6 @@
 """Make a bundle with every kind of head, from the corpora and the encoder to the card: one command, hours, resumable.
 
-    python scripts/all_heads_bundle.py --corpora corpora --encoder weights/gte-small --vocabulary vocab.txt --work runs
+    python scripts/all_heads_bundle.py --corpora corpora --encoder weights/gte-small --work runs
 
 Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
 files of plain text, one document per line. The bundle is made in WORK/all-heads. What came of it so far: docs/explanation/models-log.md.
@@ -29,7 +29,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Make a bundle with every kind of head.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
-    parser.add_argument("--vocabulary", help="a vocab.txt or a hub name; PubMedBERT's unless given")
     parser.add_argument("--work", required=True, type=Path)
     parser.add_argument("--notes", type=Path, help="Markdown for the card: what was seen by eye")
     chosen = parser.parse_args(arguments)
@@ -37,11 +36,10 @@ def main(arguments: list[str] | None = None) -> int:
     teacher, student, bundle = (work / name for name in ("teacher", "heads", "all-heads"))
     text = work / "text.txt"
     encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
-    vocabulary = ["--set", f"model.encoder.vocabulary.file={chosen.vocabulary}"] if chosen.vocabulary else []
     taught = ["--set", f"teacher.models=[{teacher}]", "--set", f"teacher.text.files=[{text}]"]
     work.mkdir(parents=True, exist_ok=True)
     if not _ended(teacher):
-        _biomux("train", "default/teacher", "--run", str(teacher), *encoder, *vocabulary, *corpora)
+        _biomux("train", "default/teacher", "--run", str(teacher), *encoder, *corpora)
     if not text.exists():
         files = sorted(str(path) for path in (chosen.corpora / "text").glob("*.txt.gz"))
         drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]

@@ -51,7 +51,7 @@ def test_it_trains_fits_exports_and_scores_and_does_nothing_twice(
     monkeypatch.setattr(script.mixed_text, "main", mix)
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.txt.gz").touch()
-    options = ["--corpora", str(tmp_path), "--vocabulary", "vocab.txt", "--work", str(tmp_path / "work")]
+    options = ["--corpora", str(tmp_path), "--work", str(tmp_path / "work")]
     assert script.main(options) == 0
     assert [words[1] for words in typed[:2]] == ["default/teacher", "default/heads"]
     assert [words[0] for words in typed] == ["train", "train", "export", "evaluate"]
