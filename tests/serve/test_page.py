@@ -62,7 +62,7 @@ def page(chromium: Any, client: Client) -> Iterator[Any]:
     opened.on("console", lambda line: trouble.append(line.text) if "Content Security" in line.text else None)
     opened.on("request", lambda request: asked.append(request.url))
     opened.goto(f"http://127.0.0.1:{client.port}/")
-    until(opened, "document.getElementById('model').textContent.includes('model first')")
+    until(opened, "document.getElementById('model').textContent.includes('model default')")
     yield opened
     context.close()
     assert not trouble
