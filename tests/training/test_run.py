@@ -333,6 +333,36 @@ def test_two_processes_do_what_one_does(directory: Path, tmp_path: Path) -> None
     assert left == [pytest.approx(losses, abs=1e-4) for losses in right]
 
 
+AVERAGED = """
+import torch
+from torch import nn
+from biomux.training.distributed import joined
+with joined(accumulate=2, local_steps=3) as processes:
+    weight, fixed = (nn.Parameter(torch.full((2,), float(processes.rank)), requires_grad=moves) for moves in (True, False))
+    processes.average_weights([weight, fixed])
+    assert weight.tolist() == [0.5, 0.5]
+    assert fixed.tolist() == [processes.rank] * 2
+    assert [processes.average_due(step) for step in range(1, 7)] == [False, False, True] * 2
+    assert processes.summing.totals({"a": processes.rank}, ["a"]) == {"a": processes.rank}
+"""
+
+
+def test_weights_of_processes_that_move_apart_are_averaged() -> None:
+    run_two(AVERAGED)
+
+
+def test_processes_that_average_weights_read_the_whole_corpus_once(directory: Path, tmp_path: Path) -> None:
+    """Each takes its own batches, all of them together read what one process reads, and one model comes out."""
+    settings = {"accumulate": 2, "local_steps": 3}
+    run.start(invented.recipe(model=invented.NO_DROPOUT, loop=settings), tmp_path / "one", directory=directory)
+    run_two(TWO.replace('"accumulate": 2', '"accumulate": 2, "local_steps": 3'), tmp_path / "two", directory)
+    one, two = (events(tmp_path / name)[-1] for name in ("one", "two"))
+    assert (one["event"], one["tokens"], one["step"]) == (two["event"], two["tokens"], two["step"])
+    left, right = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    assert all(bool(torch.isfinite(value).all()) for value in right.values())
+    assert any(not torch.equal(left[name], value) for name, value in right.items())
+
+
 def test_processes_that_cannot_share_a_step_are_told_how_they_could(
     directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -273,7 +273,9 @@ class Regime(Section):
 class Loop(Section):
     """The training loop. A batch has at most `batch_tokens` tokens (`batch_pieces` in 0.1.0), padding included, and at most `batch_examples` examples.
 
-    With `steps`, training ends after that number of steps, even in the middle of an epoch or beyond `epochs`. `device` "auto" uses CUDA if there is a device. `precision` "auto" is what the device is fastest with.
+    With `steps`, training ends after that number of steps, even in the middle of an epoch or beyond `epochs`. With several processes and `local_steps` above 1,
+    each process moves its own copy of the weights, and the copies are averaged after every so many steps; otherwise gradients are summed in every step.
+    `device` "auto" uses CUDA if there is a device. `precision` "auto" is what the device is fastest with.
     """
 
     epochs: Annotated[int, Field(ge=1, le=10_000)] = 3
@@ -281,6 +283,7 @@ class Loop(Section):
     batch_tokens: Annotated[int, Field(ge=8, validation_alias=AliasChoices("batch_tokens", "batch_pieces"))] = 1024
     batch_examples: Annotated[int, Field(ge=1)] | None = None
     accumulate: Annotated[int, Field(ge=1)] = 1
+    local_steps: Annotated[int, Field(ge=1)] = 1
     optimizer: Literal["adamw", "adam", "adamax"] = "adamw"
     learning_rate: Positive = 1e-4
     head_learning_rate: Positive | None = None
@@ -298,8 +301,9 @@ class Loop(Section):
     gradient_checkpointing: bool = False
 
     def deciding(self) -> dict[str, Any]:
-        """The settings that decide a run's weights, as plain data; without `steps` if it is not set, as before the setting existed."""
+        """The settings that decide a run's weights, as plain data; without newer settings that are not used, as before they existed."""
         how = {"threads", "checkpoint_minutes", "device"} | ({"steps"} if self.steps is None else set())
+        how |= {"local_steps"} if self.local_steps == 1 else set()
         return self.model_dump(mode="json", exclude=how)
 
 

@@ -4,6 +4,9 @@ A step of a recipe has `loop.accumulate` batches, however they are shared among 
 except for the order in which numbers are added.
 
     torchrun --nproc-per-node 2 -m -- biomux train a/mtl --run runs/two --set loop.accumulate=2
+
+With `loop.local_steps` above 1 each process moves its own copy of the weights, and the copies are averaged after every so many steps. Nobody waits for
+anybody in between, which is faster on processors without a fast connection; the result then depends on the number of processes.
 """
 
 from __future__ import annotations
@@ -37,11 +40,34 @@ class Processes:
 
     rank: int = 0
     number: int = 1
+    local_steps: int = 1
 
     @property
     def first(self) -> bool:
         """Whether this process is the one that writes."""
         return self.rank == 0
+
+    @property
+    def summing(self) -> Processes:
+        """The processes whose gradients are summed in every step: all of them, or each alone if their weights are averaged instead."""
+        return self if self.local_steps == 1 else Processes()
+
+    def average_due(self, step: int) -> bool:
+        """Whether the weights of all processes are the same after this step: always, unless they are averaged after every few steps."""
+        return self.number == 1 or step % self.local_steps == 0
+
+    def average_weights(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Replace each process's weights by their mean over all processes, if they move apart between averages."""
+        moving = [parameter for parameter in parameters if parameter.requires_grad]
+        if self.number == 1 or self.local_steps == 1 or not moving:
+            return
+        flat = torch.cat([parameter.detach().reshape(-1).float() for parameter in moving])
+        distributed.all_reduce(flat)
+        flat /= self.number
+        parts = torch.split(flat, [parameter.numel() for parameter in moving])
+        with torch.no_grad():
+            for parameter, part in zip(moving, parts, strict=True):
+                parameter.copy_(part.reshape(parameter.shape))
 
     def share(self, things: Sequence[One]) -> Sequence[One]:
         """This process's share."""
@@ -99,7 +125,7 @@ class Processes:
 
 
 @contextmanager
-def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes]:
+def joined(*, accumulate: int, local_steps: int = 1, device: torch.device = CPU) -> Iterator[Processes]:
     """The processes started by torchrun, or this one alone."""
     number = int(os.environ.get("WORLD_SIZE", "1"))
     if number == 1:
@@ -117,7 +143,7 @@ def joined(*, accumulate: int, device: torch.device = CPU) -> Iterator[Processes
         torch.cuda.set_device(device)
     distributed.init_process_group(backend, timeout=PATIENCE)
     try:
-        yield Processes(distributed.get_rank(), number)
+        yield Processes(distributed.get_rank(), number, local_steps)
         distributed.barrier()  # no process ends while another still communicates with it
     finally:
         distributed.destroy_process_group()

@@ -118,6 +118,7 @@ def train(run: LoopInputs) -> TrainingProgress:
         run.model.encoder, precision.choose(settings.precision, run.model.device), run.model.device
     )
     average = _average(run)
+    trained = [*run.model.parameters(), *run.weights.values(), *run.beside.values()]
     if interrupted := checkpoint.find(place):
         _restore(run, interrupted, optimizers, average)
     total = planned_steps(run)
@@ -166,17 +167,21 @@ def train(run: LoopInputs) -> TrainingProgress:
                     progress.step += 1
                     progress.tokens += tokens
                     progress.seconds += time.monotonic() - started
+                whole = run.processes.average_due(progress.step)
+                if whole or due() or over():
+                    run.processes.average_weights(trained)
                 window.add(losses, tokens, time.monotonic() - started)
                 if window.seconds >= run.report_every or progress.batch >= len(batches) or over():
                     run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
                 if due():
                     judge()
-                if time.monotonic() - saved > settings.checkpoint_minutes * 60:
+                if whole and time.monotonic() - saved > settings.checkpoint_minutes * 60:
                     save()
                     saved = time.monotonic()
             if progress.batch < len(batches):
                 break  # the run ends in the middle of an epoch, by steps or by patience
             last = progress.step >= total if settings.steps else progress.epoch + 1 == settings.epochs
+            run.processes.average_weights(trained)
             if run.every_steps is None and (last or (progress.epoch + 1) % run.every == 0):
                 judge()
             progress.epoch, progress.batch = progress.epoch + 1, 0
@@ -243,16 +248,16 @@ def step(
 
     Losses are summed over all batches and divided by the number of their positions: splitting a batch in two changes nothing.
     """
-    progress, processes = run.progress, run.processes
+    progress, processes = run.progress, run.processes.summing
     parts = [
         collate(
             [run.examples[index] for index in members],
             run.specials,
             seed=(run.settings.seed, progress.epoch, progress.batch + number),
         )
-        for number, members in processes.share(list(enumerate(chosen)))
+        for number, members in run.processes.share(list(enumerate(chosen)))
     ]
-    processes.sow(run.settings.seed, progress.step)  # dropout in a step must not depend on earlier steps
+    run.processes.sow(run.settings.seed, progress.step)  # dropout in a step must not depend on earlier steps
     names = run.plan.names
     local_counts: dict[str, float] = {}
     for part in parts:
@@ -285,8 +290,8 @@ def step(
     run.model.zero_grad(set_to_none=True)
     for parameter in (*run.weights.values(), *run.beside.values()):
         parameter.grad = None
-    tokens = processes.total([sum(part.tokens for part in parts)])[0]
-    return {name: sums[name] / counts[name] for name in sums}, int(tokens)
+    tokens = sum(run.examples[index].input.size for members in chosen for index in members)
+    return {name: sums[name] / counts[name] for name in sums}, tokens
 
 
 def _move(run: LoopInputs, active: Sequence[torch.optim.Optimizer], heads: Iterable[str]) -> None:

@@ -103,7 +103,7 @@ def start(
     text.check()
     started_with = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
     with (
-        joined(accumulate=recipe.loop.accumulate, device=place) as processes,
+        joined(accumulate=recipe.loop.accumulate, local_steps=recipe.loop.local_steps, device=place) as processes,
         _claimed(recipe, folder, processes),
         runs.journaled(folder, listen, processes) as journal,
     ):
