@@ -1,9 +1,10 @@
-"""The command that makes a bundle with every kind of head: what it types, in which order, and that every word of it is understood."""
+"""The command that makes the bundle that comes with Biomux: what it types, in which order, and that every word of it is understood."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,12 +12,12 @@ from training import invented
 
 from biomux import cli
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "all_heads_bundle.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "default_bundle.py"
 
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("all_heads_bundle", SCRIPT)
+    spec = importlib.util.spec_from_file_location("default_bundle", SCRIPT)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -53,12 +54,16 @@ def test_it_trains_fits_exports_and_scores_and_does_nothing_twice(
     (tmp_path / "text" / "a.txt.gz").touch()
     options = ["--corpora", str(tmp_path), "--work", str(tmp_path / "work")]
     assert script.main(options) == 0
-    assert [words[1] for words in typed[:2]] == ["default/teacher", "default/heads"]
-    assert [words[0] for words in typed] == ["train", "train", "export", "evaluate"]
-    assert typed[2][1:3] == [str(tmp_path / "work/heads"), str(tmp_path / "work/all-heads")]
+    assert [words[1] for words in typed[:3]] == ["default/teacher", "default/heads", "default/heads-final"]
+    assert [words[0] for words in typed] == ["train", "train", "train", "export", "evaluate"]
+    assert typed[3][1:5] == [
+        *(str(tmp_path / f"work/{name}") for name in ("heads-final", "default")),
+        "--chosen-on",
+        str(tmp_path / "work/heads"),
+    ]
     assert mixed[0][0] == str(tmp_path / "text" / "a.txt.gz")
     assert script.main(options) == 0
-    assert (len(typed), len(mixed)) == (4, 1)
+    assert (len(typed), len(mixed)) == (5, 1)
 
 
 def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: Any, tmp_path: Path) -> None:
@@ -84,6 +89,20 @@ def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: A
     assert len(other) == 25
     assert len(one) == len(set(one)) > 25  # the corpus's own text too, each once
     assert "Held out." not in one
+
+
+def test_several_processes_train_the_teacher(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+
+    def refuse(command: list[str], *, check: bool) -> Any:
+        started.append(command)
+        return SimpleNamespace(returncode=3)
+
+    monkeypatch.setattr(script.subprocess, "run", refuse)
+    with pytest.raises(SystemExit) as caught:
+        script.main(["--corpora", str(tmp_path), "--work", str(tmp_path / "work"), "--processes", "2"])
+    assert caught.value.code == 3
+    assert started[0][:8] == ["torchrun", "--nproc-per-node", "2", "-m", "--", "biomux", "train", "default/teacher"]
 
 
 def test_a_step_that_fails_ends_it(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

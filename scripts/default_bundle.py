@@ -1,9 +1,11 @@
-"""Make a bundle with every kind of head, from the corpora and the encoder to the card: one command, hours, resumable.
+"""Make the bundle that comes with Biomux, from the corpora and the encoder to the card: one command, hours, resumable.
 
-    python scripts/all_heads_bundle.py --corpora corpora --encoder weights/gte-small --work runs
+    python scripts/default_bundle.py --corpora corpora --encoder weights/gte-small --work runs
+    python scripts/default_bundle.py --corpora corpora --encoder weights/gte-small --work runs --processes 2
 
 Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
-files of plain text, one document per line. The bundle is made in WORK/all-heads. What came of it so far: docs/explanation/models-log.md.
+files of plain text, one document per line. The bundle is made in WORK/default. docs/explanation/models-log.md says what came of it. With several processes
+the teacher is trained by torchrun; its recipe has two batches a step, so two processes are the most.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,21 +28,26 @@ HELD_OUT = "heldout.txt.gz"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train the teacher, and the student with every kind of head; export, score, write the card."""
-    parser = argparse.ArgumentParser(description="Make a bundle with every kind of head.")
+    """Train the teacher, the student with every kind of head, and its last fit; export, score, write the card."""
+    parser = argparse.ArgumentParser(description="Make the bundle that comes with Biomux.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
     parser.add_argument("--work", required=True, type=Path)
+    parser.add_argument("--processes", type=int, default=1, help="how many processes train the teacher")
     parser.add_argument("--notes", type=Path, help="Markdown for the card: what was seen by eye")
     chosen = parser.parse_args(arguments)
     work, corpora = chosen.work.resolve(), ["--corpora", str(chosen.corpora)]
-    teacher, student, bundle = (work / name for name in ("teacher", "heads", "all-heads"))
+    teacher, student, last, bundle = (work / name for name in ("teacher", "heads", "heads-final", "default"))
     text = work / "text.txt"
     encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
     taught = ["--set", f"teacher.models=[{teacher}]", "--set", f"teacher.text.files=[{text}]"]
     work.mkdir(parents=True, exist_ok=True)
     if not _ended(teacher):
-        _biomux("train", "default/teacher", "--run", str(teacher), *encoder, *corpora)
+        start = ["train", "default/teacher", "--run", str(teacher), *encoder, *corpora]
+        if chosen.processes > 1:
+            _torchrun(chosen.processes, *start)
+        else:
+            _biomux(*start)
     if not text.exists():
         files = sorted(str(path) for path in (chosen.corpora / "text").glob("*.txt.gz"))
         drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]
@@ -48,8 +56,11 @@ def main(arguments: list[str] | None = None) -> int:
     if not _ended(student):
         start = ["--set", f"model.encoder.run={teacher}"]
         _biomux("train", "default/heads", "--run", str(student), *encoder, *start, *taught, *corpora)
+    if not _ended(last):
+        start = ["--set", f"model.encoder.run={student}"]
+        _biomux("train", "default/heads-final", "--run", str(last), *encoder, *start, *taught, *corpora)
     if not bundle.exists():
-        _biomux("export", str(student), str(bundle), "--precision", "int8", *corpora)
+        _biomux("export", str(last), str(bundle), "--chosen-on", str(student), "--precision", "int8", *corpora)
     if not (work / "scores").exists():
         notes = ["--notes", str(chosen.notes)] if chosen.notes else []
         _biomux("evaluate", str(bundle), "all", *CROSS, "-o", str(work / "scores"), "--card", *notes, *corpora)
@@ -67,6 +78,13 @@ def _ended(folder: Path) -> bool:
 def _biomux(*words: str) -> None:
     print("$ biomux", shlex.join(words), flush=True)
     if code := run(list(words)):
+        raise SystemExit(code)
+
+
+def _torchrun(processes: int, *words: str) -> None:
+    command = ["torchrun", "--nproc-per-node", str(processes), "-m", "--", "biomux", *words]
+    print("$", shlex.join(command), flush=True)
+    if code := subprocess.run(command, check=False).returncode:  # noqa: S603
         raise SystemExit(code)
 
 
