@@ -14,7 +14,8 @@ from training import invented
 
 from biomux.cli import run as biomux
 from biomux.cli.ui import training_output
-from biomux.training.trained_run import next_folder
+from biomux.errors import BiomuxError
+from biomux.training.trained_run import described, next_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,3 +198,13 @@ def test_tensorboard_that_is_not_installed_is_told(
     assert "tensorboard" in said
     assert "pip install tensorboard" in said
     assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_called_like_a_recipe_is_not_taken_for_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a" / "mtl").mkdir(parents=True)
+    assert described("a/mtl").paper == "A"
+    with pytest.raises(BiomuxError, match="BX"):
+        described("./a/mtl")  # the folder, which holds no data

@@ -17,7 +17,7 @@ import yaml
 
 from biomux.errors import TrainingError, UsageError
 from biomux.recipes import initial, quick
-from biomux.recipes.read import check, parsed, put, read
+from biomux.recipes.read import check, names, parsed, put, read
 from biomux.recipes.run_folder import RunFolder
 from biomux.tasks import restored
 from biomux.training import run as runs
@@ -123,8 +123,10 @@ def described(recipe: str | Path | Recipe, *, settings: Sequence[str] = ()) -> R
 
 
 def is_data(name: str | Path) -> bool:
-    """Whether a name is the name of data, not of a recipe."""
+    """Whether a name is the name of data, not of a recipe. The name of one of our recipes is never a folder: `./a/mtl` is."""
     path = Path(name)
+    if str(name) in names():
+        return False
     if str(name).startswith("{") or "*" in str(name):
         return True
     return path.is_dir() or (path.is_file() and path.suffix not in (".yaml", ".yml"))
