@@ -347,6 +347,7 @@ def _judge(run: LoopInputs, average: dict[str, Tensor]) -> None:
     Of equal scores the later weights are kept: on a small development set the score can stay the same while the model still learns.
     """
     with _weights(run.model, average):
+        run.model.eval()
         score = run.evaluate()
         better = score is None or score > run.progress.best
         if (better or score == run.progress.best) and run.processes.first:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from biomux.engine.session import SessionAnswers
+from biomux.engine.threads import usable_cores
 from biomux.training import precision
 from biomux.training.heads.features import Features
 
@@ -67,6 +68,15 @@ class TorchSession:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._numbers: precision.Numbers = "fp32"
+
+    @property
+    def at_once(self) -> int:
+        """How many batches may be read at the same time: one for each core that torch leaves free.
+
+        A model in training reads one after the other: what comes after a batch, dropout again, must not happen while another is read.
+        """
+        free = usable_cores() // torch.get_num_threads()
+        return 1 if self.model.training or self.model.device.type != "cpu" else max(1, free)
 
     def compute_fast(self) -> None:
         """Compute in half precision from now on, if that is faster on this device."""
