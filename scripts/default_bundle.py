@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not text.exists():
         files = sorted(str(path) for path in (chosen.corpora / "text").glob("*.txt.gz"))
         drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]
-        drawn += ["--recipe", "default/teacher", "--labelled", str(LABELLED)]
+        drawn += ["--recipe", "default/teacher", "--labelled", str(LABELLED), "--held-out", "default/heads"]
         mixed_text.main([*files, *drawn, *corpora, "-o", str(text)])
     if not _ended(student):
         start = ["--set", f"model.encoder.run={teacher}"]

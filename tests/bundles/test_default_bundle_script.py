@@ -11,6 +11,8 @@ import pytest
 from training import invented
 
 from biomux import cli
+from biomux.recipes.read import read
+from biomux.training.task_documents import Library
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "default_bundle.py"
 
@@ -89,6 +91,22 @@ def test_text_is_drawn_and_mixed_with_the_training_text_of_the_corpora(script: A
     assert len(other) == 25
     assert len(one) == len(set(one)) > 25  # the corpus's own text too, each once
     assert "Held out." not in one
+
+
+def test_text_that_stands_in_a_held_out_part_is_left_out(script: Any, tmp_path: Path) -> None:
+    directory = invented.corpora(tmp_path / "corpora", number=12)
+    (tmp_path / "recipe.yaml").write_text(
+        "{name: x, tasks: {drugs: {corpus: bc5cdr}}, model: {encoder: {kind: random}}, regime: {kind: mixed}}"
+    )
+    recipe = str(tmp_path / "recipe.yaml")
+    library = Library(directory)
+    (task,) = read(recipe).tasks.values()
+    held = [document.text for document in library.part(task, "test") if len(document.text) > 60][:3]
+    assert held
+    (tmp_path / "a.txt").write_text("".join(f"{' '.join(text.split())}\n" for text in (*held, "Plain text.")))
+    options = [str(tmp_path / "a.txt"), "--corpora", str(directory), "--held-out", recipe]
+    assert script.mixed_text.main([*options, "-o", str(tmp_path / "out.txt")]) == 0
+    assert (tmp_path / "out.txt").read_text() == "Plain text.\n"
 
 
 def test_several_processes_train_the_teacher(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

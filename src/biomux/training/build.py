@@ -182,7 +182,7 @@ def load_documents(recipe: Recipe, *, directory: Path | None = None, unlabelled:
     text = recipe.teacher.text if recipe.teacher is not None and unlabelled else None
     training_documents = documents if text is None else {**documents, plain.COUNTED: plain.documents(text)}
     if recipe.leaks != "ignore":
-        without_leaks, leaks = filter_leaks(training_documents, _held_out(recipe, library))
+        without_leaks, leaks = filter_leaks(training_documents, held_out_parts(recipe, library))
         training_documents = without_leaks if recipe.leaks == "filter" else training_documents
     return Documents(
         {name: training_documents[name] for name in documents},
@@ -295,7 +295,7 @@ def _check_positives(
         )
 
 
-def _held_out(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
+def held_out_parts(recipe: Recipe, library: Library) -> dict[str, list[Document]]:
     """The development and test parts of every corpus that the recipe trains on, except those that the recipe explicitly trains on."""
     held_out: dict[str, list[Document]] = {}
     for name, task in recipe.tasks.items():
