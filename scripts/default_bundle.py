@@ -82,9 +82,25 @@ def _biomux(*words: str) -> None:
 
 
 def _torchrun(processes: int, *words: str) -> None:
-    command = ["torchrun", "--nproc-per-node", str(processes), "-m", "--", "biomux", *words]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        str(processes),
+        "-m",
+        "--",
+        "biomux",
+        *words,
+    ]
     print("$", shlex.join(command), flush=True)
-    if code := subprocess.run(command, check=False).returncode:  # noqa: S603
+    with subprocess.Popen(command) as process:  # noqa: S603
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # it has heard it too, and saves where it is
+            process.wait()
+            raise
+    if code:
         raise SystemExit(code)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,15 +111,23 @@ def test_text_that_stands_in_a_held_out_part_is_left_out(script: Any, tmp_path: 
 def test_several_processes_train_the_teacher(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
 
-    def refuse(command: list[str], *, check: bool) -> Any:
-        started.append(command)
-        return SimpleNamespace(returncode=3)
+    class Refused:
+        def __init__(self, command: list[str]) -> None:
+            started.append(command)
 
-    monkeypatch.setattr(script.subprocess, "run", refuse)
+        def __enter__(self) -> Refused:
+            return self
+
+        def __exit__(self, *error: object) -> None: ...
+
+        def wait(self) -> int:
+            return 3
+
+    monkeypatch.setattr(script.subprocess, "Popen", Refused)
     with pytest.raises(SystemExit) as caught:
         script.main(["--corpora", str(tmp_path), "--work", str(tmp_path / "work"), "--processes", "2"])
     assert caught.value.code == 3
-    assert started[0][:8] == ["torchrun", "--nproc-per-node", "2", "-m", "--", "biomux", "train", "default/teacher"]
+    assert started[0][1:9] == ["-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "--", "biomux", "train"]
 
 
 def test_a_step_that_fails_ends_it(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -344,11 +344,56 @@ with joined(accumulate=2, local_steps=3) as processes:
     assert fixed.tolist() == [processes.rank] * 2
     assert [processes.average_due(step) for step in range(1, 7)] == [False, False, True] * 2
     assert processes.summing.totals({"a": processes.rank}, ["a"]) == {"a": processes.rank}
+    assert not processes.average_weights([weight], usable=processes.first)
+    assert weight.tolist() == [0.5, 0.5]
 """
 
 
 def test_weights_of_processes_that_move_apart_are_averaged() -> None:
     run_two(AVERAGED)
+
+
+FAULT = """
+import os
+from biomux.errors import TrainingError
+from biomux.training import loop
+real = loop.step
+def faulty(run, *rest):
+    if os.environ["RANK"] == "1" and run.progress.step == 1:
+        raise TrainingError("BX403", "the loss of 'genes' is nan")
+    return real(run, *rest)
+loop.step = faulty
+try:
+    exec(sys.argv[3])
+except TrainingError as error:
+    assert error.code == "BX403", error
+else:
+    raise SystemExit("no error")
+"""
+
+
+def test_a_loss_that_is_not_a_number_in_one_process_is_an_error_in_all(directory: Path, tmp_path: Path) -> None:
+    run_two(FAULT, tmp_path / "two", directory, TWO.replace('"accumulate": 2', '"accumulate": 2, "local_steps": 3'))
+    assert events(tmp_path / "two")[-1]["event"] == "failed"
+
+
+def test_averaging_processes_cannot_be_resumed_with_another_number(directory: Path, tmp_path: Path) -> None:
+    place, settings = tmp_path / "two", {"accumulate": 2, "local_steps": 3, "steps": 4}
+    recipe = invented.recipe(model=invented.NO_DROPOUT, loop=settings)
+    run_two(TWO.replace('"accumulate": 2', '"accumulate": 2, "local_steps": 3, "steps": 4'), place, directory)
+    with pytest.raises(TrainingError, match="the run was started with 2") as caught:
+        run.start(recipe, place, directory=directory)
+    assert caught.value.code == "BX405"
+    assert f"torchrun --nproc-per-node 2 -m -- biomux train --resume {place}" in str(caught.value)
+
+
+def test_averaging_processes_keep_no_running_averages(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    recipe = invented.recipe(loop={"accumulate": 2, "local_steps": 3, "ema": 0.9})
+    with pytest.raises(TrainingError, match="cannot keep running averages"):
+        run.start(recipe, tmp_path / "two", directory=directory)
 
 
 def test_processes_that_average_weights_read_the_whole_corpus_once(directory: Path, tmp_path: Path) -> None:

@@ -56,18 +56,26 @@ class Processes:
         """Whether the weights of all processes are the same after this step: always, unless they are averaged after every few steps."""
         return self.number == 1 or step % self.local_steps == 0
 
-    def average_weights(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replace each process's weights by their mean over all processes, if they move apart between averages."""
+    def average_weights(self, parameters: Iterable[nn.Parameter], *, usable: bool = True) -> bool:
+        """Replace each process's weights by their mean over all processes, if they move apart between averages.
+
+        False, in every process, if one of them has weights that are not finite, or says that they are not `usable`; no weights change then.
+        """
         moving = [parameter for parameter in parameters if parameter.requires_grad]
         if self.number == 1 or self.local_steps == 1 or not moving:
-            return
+            return usable
         flat = torch.cat([parameter.detach().reshape(-1).float() for parameter in moving])
+        if not usable:
+            flat.fill_(float("nan"))
         distributed.all_reduce(flat)
+        if not bool(torch.isfinite(flat).all()):
+            return False
         flat /= self.number
         parts = torch.split(flat, [parameter.numel() for parameter in moving])
         with torch.no_grad():
             for parameter, part in zip(moving, parts, strict=True):
                 parameter.copy_(part.reshape(parameter.shape))
+        return True
 
     def share(self, things: Sequence[One]) -> Sequence[One]:
         """This process's share."""
@@ -125,7 +133,9 @@ class Processes:
 
 
 @contextmanager
-def joined(*, accumulate: int, local_steps: int = 1, device: torch.device = CPU) -> Iterator[Processes]:
+def joined(
+    *, accumulate: int, local_steps: int = 1, averaged: bool = False, device: torch.device = CPU
+) -> Iterator[Processes]:
     """The processes started by torchrun, or this one alone."""
     number = int(os.environ.get("WORLD_SIZE", "1"))
     if number == 1:
@@ -137,6 +147,13 @@ def joined(*, accumulate: int, local_steps: int = 1, device: torch.device = CPU)
             f"loop.accumulate must be a multiple of the number of processes, {number}, got {accumulate}",
             where="loop → accumulate",
             hint=f"for instance --set loop.accumulate={number * max(1, accumulate // number)}",
+        )
+    if averaged and local_steps > 1:
+        raise TrainingError(
+            "BX407",
+            "cannot keep running averages (loop.ema) of weights that move apart (loop.local_steps)",
+            where="loop → ema",
+            hint="set loop.ema to 0, or loop.local_steps to 1",
         )
     backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" and distributed.is_nccl_available() else "gloo"
     if device.type == "cuda":

@@ -124,6 +124,7 @@ def train(run: LoopInputs) -> TrainingProgress:
     total = planned_steps(run)
     progress, window = run.progress, _Window()
     saved = time.monotonic()
+    fault: TrainingError | None = None
 
     def save() -> None:
         if not run.processes.first:
@@ -146,6 +147,21 @@ def train(run: LoopInputs) -> TrainingProgress:
         _judge(run, average)
         run.model.train()  # scoring switched dropout off
 
+    def local_step(chosen: Sequence[Sequence[int]]) -> tuple[dict[str, float], int]:
+        """A step. If weights are averaged, a process that cannot go on waits for the others, so that all end with the same error."""
+        nonlocal fault
+        try:
+            return step(run, optimizers, chosen) if fault is None else ({}, 0)
+        except TrainingError as error:
+            if run.processes.local_steps == 1:
+                raise
+            fault = error
+            return {}, 0
+
+    def mix() -> None:
+        if not run.processes.average_weights(trained, usable=fault is None):
+            raise fault or _not_a_number(run, "a loss or weight of another process is not a number")
+
     try:
         if due():  # the run was stopped while this step was being scored
             judge()
@@ -161,15 +177,15 @@ def train(run: LoopInputs) -> TrainingProgress:
                 chosen = batches[progress.batch : progress.batch + settings.accumulate]
                 # Weights and progress change together: an interrupt waits until both have, so that no batch is trained on twice or left out.
                 with held():
-                    losses, tokens = step(run, optimizers, chosen)
+                    losses, tokens = local_step(chosen)
                     _follow(average, run.model, settings.ema)
                     progress.batch += len(chosen)
                     progress.step += 1
                     progress.tokens += tokens
+                    whole = run.processes.average_due(progress.step)
+                    if whole or due() or over():
+                        mix()
                     progress.seconds += time.monotonic() - started
-                whole = run.processes.average_due(progress.step)
-                if whole or due() or over():
-                    run.processes.average_weights(trained)
                 window.add(losses, tokens, time.monotonic() - started)
                 if window.seconds >= run.report_every or progress.batch >= len(batches) or over():
                     run.journal({"event": "step", "total": total, "rate": share, **vars(progress), **window.take()})
@@ -181,7 +197,7 @@ def train(run: LoopInputs) -> TrainingProgress:
             if progress.batch < len(batches):
                 break  # the run ends in the middle of an epoch, by steps or by patience
             last = progress.step >= total if settings.steps else progress.epoch + 1 == settings.epochs
-            run.processes.average_weights(trained)
+            mix()
             if run.every_steps is None and (last or (progress.epoch + 1) % run.every == 0):
                 judge()
             progress.epoch, progress.batch = progress.epoch + 1, 0

@@ -103,7 +103,12 @@ def start(
     text.check()
     started_with = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
     with (
-        joined(accumulate=recipe.loop.accumulate, local_steps=recipe.loop.local_steps, device=place) as processes,
+        joined(
+            accumulate=recipe.loop.accumulate,
+            local_steps=recipe.loop.local_steps,
+            averaged=recipe.loop.ema > 0,
+            device=place,
+        ) as processes,
         _claimed(recipe, folder, processes),
         runs.journaled(folder, listen, processes) as journal,
     ):
@@ -133,6 +138,7 @@ def _run(
 ) -> loop.TrainingProgress:
     if recipe.loop.threads:
         torch.set_num_threads(recipe.loop.threads)
+    runs.refuse_other_number(folder, recipe.loop, processes)
     text = PlainText(recipe.text)
     built = _restored(folder, started_with)
     fresh = built is None

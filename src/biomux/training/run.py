@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from biomux.document import Document
     from biomux.engine.packing import Specials
-    from biomux.recipes.schema import Recipe
+    from biomux.recipes.schema import Loop, Recipe
     from biomux.tasks.task import Evaluation
     from biomux.training.model import Model
 
@@ -81,7 +81,12 @@ def start(
     place = device.choose(recipe.loop.device)
     precision.choose(recipe.loop.precision, place)  # an error here must not leave a folder behind
     with (
-        joined(accumulate=recipe.loop.accumulate, local_steps=recipe.loop.local_steps, device=place) as processes,
+        joined(
+            accumulate=recipe.loop.accumulate,
+            local_steps=recipe.loop.local_steps,
+            averaged=recipe.loop.ema > 0,
+            device=place,
+        ) as processes,
         _claimed(recipe, folder, directory, processes),
         journaled(folder, listen, processes) as journal,
     ):
@@ -102,6 +107,7 @@ def _run(
         torch.set_num_threads(recipe.loop.threads)
     cache_key = example_cache.key(recipe, directory)
     _refuse_changes(recipe, folder, directory)
+    refuse_other_number(folder, recipe.loop, processes)
     built = _kept(recipe, folder, cache_key)
     fresh = built is None
     if built is None:
@@ -197,6 +203,26 @@ def _refuse_changes(recipe: Recipe, folder: Path, directory: Path | None) -> Non
         changed = f"its recipe ({', '.join(differences(before, recipe.training()))})"
     if changed:
         raise changed_since_start(folder, changed)
+
+
+def refuse_other_number(folder: Path, settings: Loop, processes: Processes) -> None:
+    """Refuse to resume with another number of processes where it decides the weights."""
+    if settings.local_steps == 1 or checkpoint.find(folder / "checkpoints" / "last") is None:
+        return
+    before = RunFolder(folder).machine.get("processes", processes.number)
+    if before != processes.number:
+        raise TrainingError(
+            "BX405",
+            f"cannot resume with {processes.number} processes: the run was started with {before}, and with loop.local_steps above 1 their number decides the weights",
+            where=str(folder),
+            hint=f"resume with {resuming('train', folder, before)}",
+        )
+
+
+def resuming(command: str, folder: Path, processes: int) -> str:
+    """The command line that resumes a run with so many processes."""
+    several = f"torchrun --nproc-per-node {processes} -m -- " if processes > 1 else ""
+    return f"{several}biomux {command} --resume {folder}"
 
 
 def changed_since_start(folder: Path, changed: str) -> TrainingError:

@@ -125,7 +125,7 @@ def described(recipe: str | Path | Recipe, *, settings: Sequence[str] = ()) -> R
 def is_data(name: str | Path) -> bool:
     """Whether a name is the name of data, not of a recipe. The name of one of our recipes is never a folder: `./a/mtl` is."""
     path = Path(name)
-    if str(name) in names():
+    if isinstance(name, str) and name in names():
         return False
     if str(name).startswith("{") or "*" in str(name):
         return True

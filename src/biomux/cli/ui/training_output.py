@@ -187,7 +187,7 @@ def refuse_with_resume(*given: object, options: str) -> None:
 @contextmanager
 def followed(folder: Path, *, command: str) -> Iterator[Show]:
     """Show a run's events, and say how to resume it if it is stopped. Of several processes, only the first one prints anything."""
-    from biomux.training.run import writes
+    from biomux.training.run import resuming, writes
 
     if not writes():
         yield lambda event: None  # noqa: ARG005
@@ -196,7 +196,7 @@ def followed(folder: Path, *, command: str) -> Iterator[Show]:
         with shown() as show:
             yield show
     except (KeyboardInterrupt, SystemExit):
-        note(f"stopped; resume with: biomux {command} --resume {folder}")
+        note(f"stopped; resume with: {resuming(command, folder, int(os.environ.get('WORLD_SIZE', '1')))}")
         raise
 
 
