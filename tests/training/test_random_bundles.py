@@ -40,12 +40,14 @@ def documents(chance: random.Random) -> list[Document]:
     made = []
     for number in range(chance.randint(1, 9)):
         text = (
-            chance.choice(STRANGE) if chance.random() < 0.3 else tiny.text(chance.randint(1, 90), seed=chance.random())
+            chance.choice(STRANGE)
+            if chance.random() < 0.3
+            else tiny.text(chance.randint(1, 90), seed=chance.randrange(10**6))
         )
-        spans = ()
+        spans: tuple[Span, ...] = ()
         if len(text) > 8 and chance.random() < 0.5:
             spans = (Span(0, 4, "chemical", id="T1"), Span(2, 7, "disease", id="T2"))
-        pair = tiny.text(chance.randint(1, 60), seed=chance.random()) if chance.random() < 0.7 else None
+        pair = tiny.text(chance.randint(1, 60), seed=chance.randrange(10**6)) if chance.random() < 0.7 else None
         asked = (Question("q", "Which dose of aspirin was given?"),) if chance.random() < 0.7 else ()
         made.append(Document(str(number), text, spans=spans, pair=pair, questions=asked))
     return made
