@@ -22,7 +22,7 @@ import mixed_text
 from biomux.cli import run
 
 CROSS = ("biored", "tmvar3")
-DOCUMENTS, LABELLED = 7_000, 40_000
+DOCUMENTS, LABELLED = 4_000, 22_500
 """How many documents of plain text the teacher labels, and how many texts of the corpora."""
 HELD_OUT = "heldout.txt.gz"
 

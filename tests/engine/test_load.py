@@ -69,6 +69,8 @@ def test_default_is_the_shipped_bundle(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     assert find("default") == find()
     (tmp_path / "default").mkdir()
-    assert find("default") == Path("default")  # a folder of that name comes first, as for other names
+    assert find("default") == find()  # a folder of that name without a model is none
+    (tmp_path / "default" / "manifest.json").touch()
+    assert find("default") == Path("default")  # one with a model comes first, as for other names
     with pytest.raises(BundleError, match=r"BX501.*unknown bundle 'defalt'.*did you mean 'default'"):
         find("defalt")

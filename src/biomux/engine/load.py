@@ -5,16 +5,25 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from biomux.engine import runtimes
 from biomux.engine.annotator import Annotator
+from biomux.engine.asked_tasks import ENTITIES
 from biomux.engine.bundle import checksums, reader, tokenizer_check
 from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, did_you_mean
 from biomux.text.word_splitter import as_tokenizer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 DEFAULT = "default"
-"""The bundle that comes with Biomux and is used unless another is named."""
+"""The bundle that comes with Biomux and is used unless another is named. It finds entities."""
+FULL = "full"
+"""The bundle that comes with Biomux for everything else too: relations, classes, pairs of texts, answers."""
+MODEL_FILES = (checksums.MANIFEST, "model.json")
+"""One of these is in the folder of every bundle or run."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
 
@@ -48,6 +57,15 @@ def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str =
     )
 
 
+def usual(tasks: Sequence[str] | None) -> str | None:
+    """The name of the bundle for these tasks where no model is named: none, for the default one, if it has all of them.
+
+    >>> usual(None), usual(["entities"]), usual(["entities", "relations"])
+    (None, None, 'full')
+    """
+    return None if tasks is None or set(tasks) <= {ENTITIES} else FULL
+
+
 def shipped() -> tuple[str, ...]:
     """The names of the bundles that come with Biomux."""
     root = Path(str(resources.files("biomux") / "bundles"))
@@ -62,19 +80,23 @@ def shipped_folder(name: str) -> Path:
 def _added(folder: Path) -> Path:
     """A folder, or the bundle in it: `biomux train --with` leaves one there, and no other model."""
     inner = folder / "bundle"
-    bundle_or_run = (checksums.MANIFEST, "model.json")
     return (
         inner
-        if (inner / checksums.MANIFEST).is_file() and not any((folder / name).exists() for name in bundle_or_run)
+        if (inner / checksums.MANIFEST).is_file() and not any((folder / name).exists() for name in MODEL_FILES)
         else folder
     )
 
 
 def find(path_or_name: str | Path | None = None) -> Path:
-    """The folder of a bundle. What names an existing folder is that folder, or the bundle that `biomux train --with` left in it; anything else is the name of a shipped bundle."""
+    """The folder of a bundle. What names an existing folder is that folder, or the bundle that `biomux train --with` left in it; anything else is the name of a shipped bundle.
+
+    A folder that is called like a shipped bundle and holds no model does not stand in its way.
+    """
     name = DEFAULT if path_or_name is None else str(path_or_name)
     if path_or_name is not None and Path(path_or_name).exists():
-        return _added(Path(path_or_name))
+        folder = _added(Path(path_or_name))
+        if name not in shipped() or any((folder / file).exists() for file in MODEL_FILES):
+            return folder
     if _NAME.fullmatch(name) and name in shipped():
         return shipped_folder(name)
     if path_or_name is None:
