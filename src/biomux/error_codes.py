@@ -246,7 +246,7 @@ CODES: dict[str, Entry] = {
     ),
     "BX405": Entry(
         "a run's folder is in use, missing, or belongs to another recipe",
-        "Another process trains there, the path is wrong, or the recipe or data changed since the run started.",
+        "Another process trains there, the path is wrong, or the recipe, the data or (with `loop.local_steps`) the number of processes changed since the run started.",
         "Wait, name another folder with `--run`, or restore what the run was started with.",
     ),
     "BX406": Entry(
@@ -256,8 +256,8 @@ CODES: dict[str, Entry] = {
     ),
     "BX407": Entry(
         "several processes cannot share the training",
-        "The number of batches per step is not a multiple of the number of processes.",
-        "Set `loop.accumulate` to a multiple of the number of processes.",
+        "The number of batches per step is not a multiple of the number of processes, or processes whose weights move apart (`loop.local_steps`) are to keep running averages (`loop.ema`).",
+        "Set `loop.accumulate` to a multiple of the number of processes; with `loop.local_steps`, set `loop.ema` to 0.",
     ),
     "BX408": Entry(
         "a device or its arithmetic is not available",

@@ -31,6 +31,9 @@ decisions**: nobody has shown that it is fit for them, and it was not trained on
 - It was measured on held-out parts of the same corpora. Expect lower scores on other text (full articles, reports, other fields).
 - A score is the smallest probability among the words of an entity, after the temperature below. It is an estimate, not a guarantee.
 """
+OTHERS = """
+- Relations, classes, numbers and answers follow their corpora too. Relations are between the entities that the model finds itself, or that a document brings.
+"""
 
 
 def card(
@@ -51,7 +54,7 @@ def card(
         recipe.about.strip() or "A tagger for biomedical text.",
         f"Made by Biomux {__version__}: one encoder ({_encoder(recipe)}), {len(tasks)} {'head' if len(tasks) == 1 else 'heads'}, "
         f"precision {gate.chosen}, a graph of {graph_size / 1e6:.1f} MB. Windows have at most {recipe.model.encoder.limit} tokens.",
-        LIMITS.strip(),
+        (LIMITS.rstrip() + (OTHERS if any(not isinstance(task, Tagging) for task in tasks) else "")).strip(),
         "## Heads\n\n"
         + _heads(recipe, tasks, temperatures)
         + (f"\n\nTrained together with these, but not part of the bundle: {', '.join(left_out)}." if left_out else ""),
