@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 """The bundle that comes with Biomux and is used unless another is named. It finds entities."""
 FULL = "full"
-"""The bundle that comes with Biomux for everything else too: relations, classes, pairs of texts, answers."""
+"""The bundle that comes with Biomux for relations, classes, pairs of texts and answers; it has taggers of its own, less accurate ones."""
 MODEL_FILES = (checksums.MANIFEST, "model.json")
 """One of these is in the folder of every bundle or run."""
 

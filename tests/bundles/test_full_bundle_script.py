@@ -1,4 +1,4 @@
-"""The command that makes the bundle that comes with Biomux: what it types, in which order, and that every word of it is understood."""
+"""The command that makes the bundle `full`: what it types, in which order, and that every word of it is understood."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from biomux import cli
 from biomux.recipes.read import read
 from biomux.training.task_documents import Library
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "default_bundle.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "full_bundle.py"
 
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    spec = importlib.util.spec_from_file_location("default_bundle", SCRIPT)
+    spec = importlib.util.spec_from_file_location("full_bundle", SCRIPT)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -55,13 +55,9 @@ def test_it_trains_fits_exports_and_scores_and_does_nothing_twice(
     (tmp_path / "text" / "a.txt.gz").touch()
     options = ["--corpora", str(tmp_path), "--work", str(tmp_path / "work")]
     assert script.main(options) == 0
-    assert [words[1] for words in typed[:3]] == ["default/teacher", "default/heads", "default/heads-final"]
+    assert [words[1] for words in typed[:3]] == ["default/teacher", "default/heads", "default/heads-more"]
     assert [words[0] for words in typed] == ["train", "train", "train", "export", "evaluate"]
-    assert typed[3][1:5] == [
-        *(str(tmp_path / f"work/{name}") for name in ("heads-final", "default")),
-        "--chosen-on",
-        str(tmp_path / "work/heads"),
-    ]
+    assert typed[3][1:3] == [str(tmp_path / f"work/{name}") for name in ("heads-more", "full")]
     assert mixed[0][0] == str(tmp_path / "text" / "a.txt.gz")
     assert script.main(options) == 0
     assert (len(typed), len(mixed)) == (5, 1)

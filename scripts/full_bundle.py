@@ -1,11 +1,11 @@
-"""Make the bundle that comes with Biomux, from the corpora and the encoder to the card: one command, hours, resumable.
+"""Make the bundle `full`, from the corpora and the encoder to the card: one command, hours, resumable.
 
-    python scripts/default_bundle.py --corpora corpora --encoder weights/gte-small --work runs
-    python scripts/default_bundle.py --corpora corpora --encoder weights/gte-small --work runs --processes 2
+    python scripts/full_bundle.py --corpora corpora --encoder weights/gte-small --work runs
+    python scripts/full_bundle.py --corpora corpora --encoder weights/gte-small --work runs --processes 2
 
 Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
-files of plain text, one document per line. The bundle is made in WORK/default. docs/explanation/models-log.md says what came of it. With several processes
-the teacher is trained by torchrun; its recipe has two batches a step, so two processes are the most.
+files of plain text, one document per line. The bundle is made in WORK/full. docs/explanation/models-log.md says what came of it. With several processes
+the teacher and the second half of the student are trained by torchrun; their recipes have two batches a step, so two processes are the most.
 """
 
 from __future__ import annotations
@@ -28,26 +28,22 @@ HELD_OUT = "heldout.txt.gz"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train the teacher, the student with every kind of head, and its last fit; export, score, write the card."""
-    parser = argparse.ArgumentParser(description="Make the bundle that comes with Biomux.")
+    """Train the teacher and, in two halves, the student with every kind of head; export, score, write the card."""
+    parser = argparse.ArgumentParser(description="Make the bundle `full`.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
     parser.add_argument("--work", required=True, type=Path)
-    parser.add_argument("--processes", type=int, default=1, help="how many processes train the teacher")
+    parser.add_argument("--processes", type=int, default=1, help="how many processes train where two can")
     parser.add_argument("--notes", type=Path, help="Markdown for the card: what was seen by eye")
     chosen = parser.parse_args(arguments)
     work, corpora = chosen.work.resolve(), ["--corpora", str(chosen.corpora)]
-    teacher, student, last, bundle = (work / name for name in ("teacher", "heads", "heads-final", "default"))
+    teacher, student, more, bundle = (work / name for name in ("teacher", "heads", "heads-more", "full"))
     text = work / "text.txt"
     encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
     taught = ["--set", f"teacher.models=[{teacher}]", "--set", f"teacher.text.files=[{text}]"]
     work.mkdir(parents=True, exist_ok=True)
     if not _ended(teacher):
-        start = ["train", "default/teacher", "--run", str(teacher), *encoder, *corpora]
-        if chosen.processes > 1:
-            _torchrun(chosen.processes, *start)
-        else:
-            _biomux(*start)
+        _trained(chosen.processes, "default/teacher", "--run", str(teacher), *encoder, *corpora)
     if not text.exists():
         files = sorted(str(path) for path in (chosen.corpora / "text").glob("*.txt.gz"))
         drawn = ["--without", HELD_OUT, "--documents", str(DOCUMENTS)]
@@ -56,11 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
     if not _ended(student):
         start = ["--set", f"model.encoder.run={teacher}"]
         _biomux("train", "default/heads", "--run", str(student), *encoder, *start, *taught, *corpora)
-    if not _ended(last):
+    if not _ended(more):
         start = ["--set", f"model.encoder.run={student}"]
-        _biomux("train", "default/heads-final", "--run", str(last), *encoder, *start, *taught, *corpora)
+        _trained(chosen.processes, "default/heads-more", "--run", str(more), *start, *taught, *corpora)
     if not bundle.exists():
-        _biomux("export", str(last), str(bundle), "--chosen-on", str(student), "--precision", "int8", *corpora)
+        _biomux("export", str(more), str(bundle), *corpora)
     if not (work / "scores").exists():
         notes = ["--notes", str(chosen.notes)] if chosen.notes else []
         _biomux("evaluate", str(bundle), "all", *CROSS, "-o", str(work / "scores"), "--card", *notes, *corpora)
@@ -81,7 +77,11 @@ def _biomux(*words: str) -> None:
         raise SystemExit(code)
 
 
-def _torchrun(processes: int, *words: str) -> None:
+def _trained(processes: int, *words: str) -> None:
+    """Train in this process, or in several."""
+    if processes == 1:
+        _biomux("train", *words)
+        return
     command = [
         sys.executable,
         "-m",
@@ -91,6 +91,7 @@ def _torchrun(processes: int, *words: str) -> None:
         "-m",
         "--",
         "biomux",
+        "train",
         *words,
     ]
     print("$", shlex.join(command), flush=True)
