@@ -1,11 +1,11 @@
-"""Make the bundle `full`, from the corpora and the encoder to the card: one command, hours, resumable.
+"""Make a bundle with every kind of head, from the corpora and the encoder to the card: one command, hours, resumable.
 
     python scripts/full_bundle.py --corpora corpora --encoder weights/gte-small --work runs
     python scripts/full_bundle.py --corpora corpora --encoder weights/gte-small --work runs --processes 2
 
 Each step is a command that anyone can type; a step that is done is not done again. The corpora directory has a folder `text` with
 files of plain text, one document per line. The bundle is made in WORK/full. docs/explanation/models-log.md says what came of it. With several processes
-the teacher and the second half of the student are trained by torchrun; their recipes have two batches a step, so two processes are the most.
+teacher and student are trained by torchrun; their recipes have two batches a step, so two processes are the most.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ HELD_OUT = "heldout.txt.gz"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Train the teacher and, in two halves, the student with every kind of head; export, score, write the card."""
-    parser = argparse.ArgumentParser(description="Make the bundle `full`.")
+    """Train the teacher, and the student with every kind of head; export, score, write the card."""
+    parser = argparse.ArgumentParser(description="Make a bundle with every kind of head.")
     parser.add_argument("--corpora", required=True, type=Path)
     parser.add_argument("--encoder", default="thenlper/gte-small")
     parser.add_argument("--work", required=True, type=Path)
-    parser.add_argument("--processes", type=int, default=1, help="how many processes train where two can")
+    parser.add_argument("--processes", type=int, default=1, help="how many processes train")
     parser.add_argument("--notes", type=Path, help="Markdown for the card: what was seen by eye")
     chosen = parser.parse_args(arguments)
     work, corpora = chosen.work.resolve(), ["--corpora", str(chosen.corpora)]
-    teacher, student, more, bundle = (work / name for name in ("teacher", "heads", "heads-more", "full"))
+    teacher, student, bundle = (work / name for name in ("teacher", "heads", "full"))
     text = work / "text.txt"
     encoder = ["--set", f"model.encoder.name={chosen.encoder}"]
     taught = ["--set", f"teacher.models=[{teacher}]", "--set", f"teacher.text.files=[{text}]"]
@@ -51,12 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
         mixed_text.main([*files, *drawn, *corpora, "-o", str(text)])
     if not _ended(student):
         start = ["--set", f"model.encoder.run={teacher}"]
-        _biomux("train", "default/heads", "--run", str(student), *encoder, *start, *taught, *corpora)
-    if not _ended(more):
-        start = ["--set", f"model.encoder.run={student}"]
-        _trained(chosen.processes, "default/heads-more", "--run", str(more), *start, *taught, *corpora)
+        _trained(chosen.processes, "default/heads", "--run", str(student), *encoder, *start, *taught, *corpora)
     if not bundle.exists():
-        _biomux("export", str(more), str(bundle), *corpora)
+        _biomux("export", str(student), str(bundle), *corpora)
     if not (work / "scores").exists():
         notes = ["--notes", str(chosen.notes)] if chosen.notes else []
         _biomux("evaluate", str(bundle), "all", *CROSS, "-o", str(work / "scores"), "--card", *notes, *corpora)

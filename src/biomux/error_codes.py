@@ -576,8 +576,8 @@ CODES: dict[str, Entry] = {
     ),
     "BX610": Entry(
         "the model has no head for this task",
-        "A model finds what it was trained for: of those that come with Biomux, `default` finds entities and `full` has heads of every kind.",
-        "Name a model that has such a head with `--model` (in Python, `biomux.load(\"full\")`), or train one.",
+        "A model finds what it was trained for: the one that comes with Biomux finds entities.",
+        "Name a model that has such a head with `--model`, or train one.",
     ),
     "BX611": Entry(
         "a head for pairs got a document without a second text",

@@ -190,7 +190,6 @@ def command(
     from biomux.annotate.job import goal
     from biomux.annotate.settings import AnnotateSettings
     from biomux.cli.ui.annotation_output import FAILED, job, stream
-    from biomux.engine.load import usual
     from biomux.engine.query import Query
 
     reads = read_as(from_, text, id, option)
@@ -205,7 +204,7 @@ def command(
         tasks=names(tasks, "tasks"),
         keep_entities=keep_entities,
     )
-    settings = AnnotateSettings(bundle=model or usual(query.tasks), query=query, strict=strict, runtime=runtime)
+    settings = AnnotateSettings(bundle=model, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         if plain:
             raise UsageError(

@@ -118,10 +118,8 @@ def _way(output: str | None, format: str | None) -> str:
 
 def _annotator(model: str | None, threads: int | None, runtime: str) -> Annotator:
     from biomux import load
-    from biomux.engine.asked_tasks import QUESTIONS
-    from biomux.engine.load import usual
 
-    return load(model or usual([QUESTIONS]), threads=threads, runtime=runtime)
+    return load(model, threads=threads, runtime=runtime)
 
 
 def _asked(

@@ -108,13 +108,12 @@ def command(
     from biomux.annotate.settings import AnnotateSettings
     from biomux.cli.ui.annotation_output import FAILED, job, stream
     from biomux.engine.asked_tasks import PAIRS, of_group
-    from biomux.engine.load import usual
     from biomux.engine.query import Query
 
     reads = PairReadAs.of(read_as(from_, None, id, option), text=text, pair=pair)
     read_inputs = PairInputs(inputs, reads=reads)
     query = Query(tasks=of_group(PAIRS, names(heads)), threshold=thresholds(threshold))
-    settings = AnnotateSettings(bundle=model or usual(query.tasks), query=query, strict=strict, runtime=runtime)
+    settings = AnnotateSettings(bundle=model, query=query, strict=strict, runtime=runtime)
     if output is not None and output != "-":
         failed = job(
             read_inputs,

@@ -263,7 +263,7 @@ def _chosen(query: Query, asking: Sequence[Task], types: Sequence[str]) -> tuple
 def _missing(name: str, known: Iterable[str], heads: Iterable[str], has: str) -> UsageError:
     if name in (ENTITIES, RELATIONS, CLASSES, PAIRS, QUESTIONS):
         return UsageError(
-            "BX610", f"the model has no head for {name}; it has: {has}", hint="name another model with --model, for instance full, which comes with Biomux"
+            "BX610", f"the model has no head for {name}; it has: {has}", hint="name another model with --model"
         )
     return UsageError("BX001", f"unknown task {name!r}", hint=did_you_mean(name, [*known, *heads]))
 

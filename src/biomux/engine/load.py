@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from biomux.engine import runtimes
 from biomux.engine.annotator import Annotator
-from biomux.engine.asked_tasks import ENTITIES
 from biomux.engine.bundle import checksums, reader, tokenizer_check
 from biomux.engine.word_vectors import memory_of
 from biomux.errors import BundleError, did_you_mean
 from biomux.text.word_splitter import as_tokenizer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 DEFAULT = "default"
-"""The bundle that comes with Biomux and is used unless another is named. It finds entities."""
-FULL = "full"
-"""The bundle that comes with Biomux for relations, classes, pairs of texts and answers; it has taggers of its own, less accurate ones."""
+"""The bundle that comes with Biomux and is used unless another is named."""
 MODEL_FILES = (checksums.MANIFEST, "model.json")
 """One of these is in the folder of every bundle or run."""
 
@@ -55,15 +48,6 @@ def annotator(read: reader.Bundle, *, threads: int | None = None, runtime: str =
         thresholds=read.thresholds,
         name=read.folder.resolve().name,
     )
-
-
-def usual(tasks: Sequence[str] | None) -> str | None:
-    """The name of the bundle for these tasks where no model is named: none, for the default one, if it has all of them.
-
-    >>> usual(None), usual(["entities"]), usual(["entities", "relations"])
-    (None, None, 'full')
-    """
-    return None if tasks is None or set(tasks) <= {ENTITIES} else FULL
 
 
 def shipped() -> tuple[str, ...]:

@@ -64,7 +64,7 @@ Model = Annotated[
         "--model",
         "--bundle",
         metavar="MODEL",
-        help="Folder or name of a bundle, or folder of a run (needs the extra biomux[train]). Default: the bundle default, which comes with Biomux; for other tasks than entities its larger sister, full.",
+        help="Folder or name of a bundle, or folder of a run (needs the extra biomux[train]). Default: the bundle that comes with Biomux.",
     ),
 ]
 Threshold = Annotated[
