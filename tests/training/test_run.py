@@ -336,8 +336,9 @@ def test_two_processes_do_what_one_does(directory: Path, tmp_path: Path) -> None
 AVERAGED = """
 import torch
 from torch import nn
+from biomux.recipes.schema import Loop
 from biomux.training.distributed import joined
-with joined(accumulate=2, local_steps=3) as processes:
+with joined(Loop(accumulate=2, local_steps=3)) as processes:
     weight, fixed = (nn.Parameter(torch.full((2,), float(processes.rank)), requires_grad=moves) for moves in (True, False))
     processes.average_weights([weight, fixed])
     assert weight.tolist() == [0.5, 0.5]

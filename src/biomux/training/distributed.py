@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from torch import nn
 
+    from biomux.recipes.schema import Loop
+
 One = TypeVar("One")
 
 CPU = torch.device("cpu")
@@ -133,11 +135,9 @@ class Processes:
 
 
 @contextmanager
-def joined(
-    *, accumulate: int, local_steps: int = 1, averaged: bool = False, device: torch.device = CPU
-) -> Iterator[Processes]:
+def joined(settings: Loop, *, device: torch.device = CPU) -> Iterator[Processes]:
     """The processes started by torchrun, or this one alone."""
-    number = int(os.environ.get("WORLD_SIZE", "1"))
+    number, accumulate, local_steps = int(os.environ.get("WORLD_SIZE", "1")), settings.accumulate, settings.local_steps
     if number == 1:
         yield Processes()
         return
@@ -148,7 +148,7 @@ def joined(
             where="loop → accumulate",
             hint=f"for instance --set loop.accumulate={number * max(1, accumulate // number)}",
         )
-    if averaged and local_steps > 1:
+    if settings.ema > 0 and local_steps > 1:
         raise TrainingError(
             "BX407",
             "cannot keep running averages (loop.ema) of weights that move apart (loop.local_steps)",

@@ -103,12 +103,7 @@ def start(
     text.check()
     started_with = {"recipe": recipe.training(), "text": text.checksum(), "teacher": distil.checksum(recipe.distil)}
     with (
-        joined(
-            accumulate=recipe.loop.accumulate,
-            local_steps=recipe.loop.local_steps,
-            averaged=recipe.loop.ema > 0,
-            device=place,
-        ) as processes,
+        joined(recipe.loop, device=place) as processes,
         _claimed(recipe, folder, processes),
         runs.journaled(folder, listen, processes) as journal,
     ):

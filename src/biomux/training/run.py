@@ -81,12 +81,7 @@ def start(
     place = device.choose(recipe.loop.device)
     precision.choose(recipe.loop.precision, place)  # an error here must not leave a folder behind
     with (
-        joined(
-            accumulate=recipe.loop.accumulate,
-            local_steps=recipe.loop.local_steps,
-            averaged=recipe.loop.ema > 0,
-            device=place,
-        ) as processes,
+        joined(recipe.loop, device=place) as processes,
         _claimed(recipe, folder, directory, processes),
         journaled(folder, listen, processes) as journal,
     ):
