@@ -94,8 +94,10 @@ class Annotator:
         parts = [_number(len(self.tasks), "head"), _number(len(self.types), "entity type")]
         if self.asking:
             parts.append(_number(len(self.asking), "other task"))
-        parts.append(getattr(self.session, "runtime", type(self.session).__name__))
-        if (threads := getattr(self.session, "at_once", None)) is not None:
+        runtime = getattr(self.session, "runtime", type(self.session).__name__)
+        parts.append(runtime)
+        # Torch has threads of its own, however many batches it reads at once.
+        if runtime != "torch" and (threads := getattr(self.session, "at_once", None)) is not None:
             parts.append(_number(threads, "thread"))
         return f"<{type(self).__name__}{name}: {', '.join(parts)}>"
 
