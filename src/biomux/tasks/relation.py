@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -254,7 +254,7 @@ class Relations:
         return self.first, self.second
 
     def _fits(self, span: Span, types: tuple[str, ...]) -> bool:
-        return not types or self.entity(span.type) in {self.entity(type_) for type_ in types}
+        return not types or _fitting(span.type, types, self.first, self.second, self.entities)
 
     def _said_of(self, pair: Pair) -> set[Link]:
         return concepts.links_of_pair(pair, concepts=self.between == "concepts", entity=self.entity)
@@ -380,6 +380,19 @@ class Relations:
         """What the relations of a head, or the gold ones, say about mentions or concepts."""
         mine = (relation for relation in document.relations if relation.head == head and relation.type in self.types)
         return concepts.links_of(document, mine, concepts=self.between == "concepts", entity=self.entity)
+
+
+@lru_cache(maxsize=4096)
+def _fitting(
+    type_: str,
+    types: tuple[str, ...],
+    first: tuple[str, ...],
+    second: tuple[str, ...],
+    entities: Entities,
+) -> bool:
+    """Whether a type means one of these entity types; remembered, since it is asked for every two mentions of a sentence."""
+    known = _entity_types(first, second, entities)
+    return known.get(type_.casefold(), type_) in {known.get(one.casefold(), one) for one in types}
 
 
 @cache
