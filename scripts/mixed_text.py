@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from biomux.corpora.leaks import filter_leaks
 from biomux.document import Document
+from biomux.errors import BiomuxError
 from biomux.files import whole_file
 from biomux.formats import lines, sources
 from biomux.recipes.read import read as read_recipe
@@ -88,4 +89,8 @@ def without_leaks(texts: Iterable[str], recipe: str, directory: Path | None) -> 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BiomuxError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
